@@ -1,0 +1,39 @@
+# Every target sets up what it needs in .venv on a machine with Python 3.11 or later.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+PYTEST_JOBS ?= 2
+
+.PHONY: demo test lint docs bench clean
+
+demo: $(STAMPS)/package
+	$(BIN)/dpforest demo
+
+test: lint
+	$(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile
+
+lint: $(STAMPS)/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(STAMPS)/docs
+	$(BIN)/mkdocs build --strict
+
+bench: $(STAMPS)/bench
+	$(BIN)/python -m benchmarks.speed
+
+clean:
+	rm -rf $(VENV) site dist build
+
+$(STAMPS)/package: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable .
+	mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/test $(STAMPS)/docs $(STAMPS)/bench: $(STAMPS)/package
+	$(BIN)/python -m pip install --quiet --group $(notdir $@)
+	touch $@

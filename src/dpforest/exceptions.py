@@ -1,0 +1,21 @@
+"""The warnings and errors a user of dpforest can meet."""
+
+
+class PrivacyLeakWarning(UserWarning):
+    """Something was read from the data without being paid for."""
+
+
+class NoGuaranteeWarning(UserWarning):
+    """The model carries no privacy guarantee; its ledger says why."""
+
+
+class BudgetExceededError(RuntimeError):
+    """A release would cost more than the budget has left; nothing was read or released."""
+
+
+class SchemaError(ValueError):
+    """A schema is wrong in itself, or the data does not fit it."""
+
+
+class ModelFileError(ValueError):
+    """A saved model is damaged, not a model, or newer than this version can read."""

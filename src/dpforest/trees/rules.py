@@ -1,0 +1,68 @@
+"""How many trees and how deep: rules that read public facts and a noisy number of records."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+RECORDS_PER_NOISE = 8.0  # a leaf should hold this many times the scale of its noise
+TREES = (3, 63)
+
+
+def auto_depth(n_features: int, n_records: float, epsilon_per_tree: float) -> int:
+    """Deep enough to meet half of the features, no deeper than the noise allows.
+
+    Fletcher and Islam: the smallest depth d with ``s * ((s - 1) / s) ** d < s / 2``, the depth
+    at which a path through s features is expected to have met half of them. A leaf should
+    still hold `RECORDS_PER_NOISE` times the noise of its count, 1 / epsilon a tree.
+
+    Examples
+    --------
+    >>> auto_depth(14, 50_000, 0.05)
+    8
+    >>> auto_depth(4, 1_000_000, 0.1)
+    3
+    """
+    half_met = math.floor(math.log(0.5) / math.log1p(-1.0 / n_features)) + 1 if n_features > 1 else 1
+    if math.isinf(epsilon_per_tree):
+        return max(half_met, 1)
+    above_noise = n_records * epsilon_per_tree / RECORDS_PER_NOISE
+    return max(1, min(half_met, int(math.log2(max(above_noise, 2.0)))))
+
+
+def auto_trees(n_records: float, epsilon: float) -> int:
+    """An odd number of trees that grows with the square root of what the data can afford.
+
+    With k trees the noise in a count grows like k, and the number of records like n, so that
+    k about sqrt(n * epsilon) keeps trees and leaves growing together.
+
+    Examples
+    --------
+    >>> auto_trees(1_000, 1.0), auto_trees(50_000, 1.0), auto_trees(50_000, 0.1)
+    (3, 27, 9)
+    """
+    if math.isinf(epsilon):
+        return TREES[1]
+    affordable = math.sqrt(max(n_records, 1.0) * epsilon / (8.0 * RECORDS_PER_NOISE))
+    return int(np.clip(2 * int(affordable / 2.0) + 1, *TREES))
+
+
+def bojarski_trees(n_records: int, max_depth: int, epsilon: float) -> int:
+    """The number of trees of Theorem 5.6 of Bojarski et al.
+
+    The k that minimises ``exp(-k / 200) + 2 k exp(-gamma sqrt(n) epsilon / k)`` with
+    ``gamma = 1 / (9600 * 2 ** h)``. Its constants are those of a worst-case bound: it asks for
+    one tree unless n is beyond all tables, which is why ``"auto"`` uses `auto_trees`.
+
+    Examples
+    --------
+    >>> bojarski_trees(1_000_000, 8, 1.0)
+    1
+    >>> bojarski_trees(10**18, 1, 1.0)
+    2444
+    """
+    k = np.arange(1, 5_001)
+    gamma = 1.0 / (9600.0 * 2.0**max_depth)
+    bound = np.exp(-k / 200.0) + 2.0 * k * np.exp(-gamma * math.sqrt(n_records) * epsilon / k)
+    return int(k[bound.argmin()])

@@ -1,0 +1,137 @@
+"""A forest as a handful of flat arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+WORDS_PER_NODE = 4  # 256 bins, one bit a bin
+
+
+@dataclass(frozen=True)
+class FeatureBins:
+    """What a grower may know of the features: how many bins each has, and of which kind.
+
+    Parameters
+    ----------
+    n_values : ndarray of int64
+        Bins that stand for values (intervals of a numeric feature, or categories).
+    n_bins : ndarray of int64
+        All bins of a feature: those of its values, then missing, then unseen (categories only).
+    categorical : ndarray of bool
+        Whether the values have no order.
+    """
+
+    n_values: NDArray[np.int64]
+    n_bins: NDArray[np.int64]
+    categorical: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.n_bins)
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The structure of many trees; the values of the leaves are kept beside it.
+
+    Nodes of all trees stand in one numbering, parents before their children, the children of a
+    node side by side. Leaves have a numbering of their own, tree after tree.
+
+    Parameters
+    ----------
+    roots : ndarray of int32, shape (n_trees,)
+        The root of each tree.
+    feature : ndarray of int32, shape (n_nodes,)
+        The feature a node asks for; 0 at leaves.
+    first_child : ndarray of int32, shape (n_nodes,)
+        The first child of a node. A leaf points at itself, so that routing needs no test for it.
+    n_children : ndarray of int32, shape (n_nodes,)
+        2 in a binary forest, the bins of the feature in a multi-way one, 0 at leaves.
+    goes_right : ndarray of uint64, shape (n_nodes, 4)
+        Binary forests: bit b is set when bin b goes to the second child.
+    leaf_id : ndarray of int32, shape (n_nodes,)
+        The number of a leaf, -1 at inner nodes.
+    multiway : bool
+        Whether a node has one child for each bin instead of two.
+    max_depth : int
+        The longest way from a root to a leaf.
+    """
+
+    roots: NDArray[np.int32]
+    feature: NDArray[np.int32]
+    first_child: NDArray[np.int32]
+    n_children: NDArray[np.int32]
+    goes_right: NDArray[np.uint64]
+    leaf_id: NDArray[np.int32]
+    multiway: bool
+    max_depth: int
+
+    @property
+    def n_trees(self) -> int:
+        return len(self.roots)
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.feature)
+
+    @cached_property
+    def leaves(self) -> NDArray[np.int64]:
+        """The node of each leaf, in the order of the leaf numbers."""
+        nodes = np.flatnonzero(self.leaf_id >= 0)
+        return nodes[np.argsort(self.leaf_id[nodes])]
+
+    @property
+    def n_leaves(self) -> int:
+        return len(self.leaves)
+
+    @cached_property
+    def leaf_offsets(self) -> NDArray[np.int64]:
+        """The leaves of tree t are those from ``leaf_offsets[t]`` to ``leaf_offsets[t + 1]``."""
+        tree_of_leaf = np.searchsorted(self.roots, self.leaves, side="right") - 1
+        return np.searchsorted(tree_of_leaf, np.arange(self.n_trees + 1)).astype(np.int64)
+
+    @cached_property
+    def parent(self) -> NDArray[np.int64]:
+        """The parent of each node, -1 at roots."""
+        inner = np.flatnonzero(self.n_children > 0)
+        fan_out = self.n_children[inner]
+        starts = np.repeat(self.first_child[inner], fan_out)
+        position = np.arange(fan_out.sum()) - np.repeat(np.cumsum(fan_out) - fan_out, fan_out)
+        parent = np.full(self.n_nodes, -1, np.int64)
+        parent[starts + position] = np.repeat(inner, fan_out)
+        return parent
+
+    @cached_property
+    def levels(self) -> tuple[NDArray[np.int64], ...]:
+        """The nodes of each level, from the roots down."""
+        levels = [self.roots.astype(np.int64)]
+        while True:
+            inner = levels[-1][self.n_children[levels[-1]] > 0]
+            if not len(inner):
+                return tuple(levels)
+            is_inner = np.zeros(self.n_nodes + 1, np.bool_)
+            is_inner[inner] = True
+            levels.append(np.flatnonzero(is_inner[self.parent]))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays by name, for saving."""
+        return {
+            "roots": self.roots,
+            "feature": self.feature,
+            "first_child": self.first_child,
+            "n_children": self.n_children,
+            "goes_right": self.goes_right,
+            "leaf_id": self.leaf_id,
+            "shape": np.array([self.multiway, self.max_depth], np.int64),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Forest:
+        """The forest that `to_arrays` took apart."""
+        parts = dict(arrays)
+        multiway, max_depth = parts.pop("shape")
+        return cls(**parts, multiway=bool(multiway), max_depth=int(max_depth))
