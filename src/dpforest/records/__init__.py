@@ -1,0 +1,1 @@
+"""The only room that sees records: it bins them, routes them down trees and totals them."""

@@ -1,0 +1,61 @@
+"""Send the records of a user's question down a finished forest."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpforest.records import kernels
+from dpforest.records.threads import map_rows
+from dpforest.trees.structure import Forest
+
+
+def add_leaf_values(
+    forest: Forest,
+    bins: NDArray[np.uint8],
+    values: NDArray[np.float64],
+    n_jobs: int | None = None,
+) -> NDArray[np.float64]:
+    """For each record, the sum over the trees of the values of its leaves.
+
+    Parameters
+    ----------
+    forest : Forest
+    bins : ndarray of uint8, shape (n, n_features)
+    values : ndarray of float64, shape (n_leaves, k)
+    n_jobs : int, optional
+
+    Returns
+    -------
+    ndarray of float64, shape (n, k)
+    """
+    out = np.zeros((len(bins), values.shape[1]))
+    arrays = _arrays(forest)
+    map_rows(
+        lambda rows: kernels.add_leaf_values(bins[rows], *arrays, values, out[rows]),
+        len(bins),
+        n_jobs,
+    )
+    return out
+
+
+def strongest_leaf(
+    forest: Forest,
+    bins: NDArray[np.uint8],
+    strength: NDArray[np.float64],
+    n_jobs: int | None = None,
+) -> NDArray[np.int64]:
+    """For each record, the strongest of the leaves it falls into; the first tree wins a tie."""
+    out = np.zeros(len(bins), np.int64)
+    arrays = _arrays(forest)
+    map_rows(
+        lambda rows: kernels.strongest_leaf(bins[rows], *arrays, strength, out[rows]),
+        len(bins),
+        n_jobs,
+    )
+    return out
+
+
+def _arrays(f: Forest) -> tuple[object, ...]:
+    structure = (f.roots, f.feature, f.first_child, f.n_children, f.goes_right, f.leaf_id)
+    return (*structure, f.multiway, f.max_depth)
