@@ -1,0 +1,1 @@
+"""The only room that sees exact totals: it debits the ledger, adds noise or draws, and releases."""
