@@ -9,6 +9,8 @@ from dpforest.datasets import frames
 from dpforest.datasets.loading import Dataset
 from dpforest.schema import Schema
 
+Array = np.ndarray[Any, Any]
+
 EDUCATION = ("none", "primary", "secondary", "vocational", "bachelor", "master", "doctorate")
 OCCUPATION = (
     "agriculture",
@@ -127,14 +129,12 @@ def make_census(n_rows: int, random_state: int | None = None) -> Dataset:
     )
 
 
-def _draw(random: Generator, shares: np.ndarray[Any, Any], n_rows: int) -> np.ndarray[Any, Any]:
+def _draw(random: Generator, shares: Array, n_rows: int) -> Array:
     """Draw a category code for each row; the shares add up to one."""
     return np.searchsorted(np.cumsum(shares)[:-1], random.random(n_rows), side="right")
 
 
-def _family(
-    random: Generator, age: np.ndarray[Any, Any]
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _family(random: Generator, age: Array) -> tuple[Array, Array]:
     """Draw the household's kind and the number of children in it, by age."""
     paired = random.random(len(age)) < 0.75 / (1 + np.exp(-(age - 29) / 4))
     parent = random.random(len(age)) < 0.62 * np.exp(-(((age - 41) / 11) ** 2))
@@ -144,9 +144,7 @@ def _family(
     return household, children.astype(np.float64)
 
 
-def _work(
-    random: Generator, age: np.ndarray[Any, Any], education: np.ndarray[Any, Any]
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _work(random: Generator, age: Array, education: Array) -> tuple[Array, Array, Array]:
     """Draw occupation, sector and weekly hours, by age and education."""
     n_rows = len(age)
     idle = random.random(n_rows) < np.where(age > 66, 0.85, np.where(age < 22, 0.35, 0.12))
@@ -168,19 +166,18 @@ def _work(
     )
 
 
-def _capital_gain(random: Generator, age: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _capital_gain(random: Generator, age: Array) -> Array:
     """Draw an amount that is 0 for nine in ten, log-normal with a heavy tail for the others."""
     has_gain = random.random(len(age)) < 0.04 + 0.12 * ((age - 17) / 73)
     amount = np.rint(random.lognormal(7.6, 1.6, len(age))).clip(1, 1_000_000)
     return np.where(has_gain, amount, 0.0)
 
 
-def _text(categories: tuple[str, ...], codes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    names: np.ndarray[Any, Any] = np.array(categories, dtype=object)
-    return names[codes]
+def _text(categories: tuple[str, ...], codes: Array) -> Array:
+    return np.take(np.array(categories, dtype=object), codes)
 
 
-def _missing(random: Generator, values: np.ndarray[Any, Any], share: float) -> np.ndarray[Any, Any]:
+def _missing(random: Generator, values: Array, share: float) -> Array:
     """Blank a share of the cells at random: None in text, NaN in numbers."""
     values[random.random(len(values)) < share] = None if values.dtype == object else np.nan
     return values
