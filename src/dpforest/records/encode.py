@@ -1,0 +1,250 @@
+"""From a table and its schema to a matrix of bins, one byte a value.
+
+A numeric value falls into bin b when exactly b cuts lie below it, so ``value <= cuts[b]`` just
+when ``bin <= b``. Values beyond the bounds are clipped to them. After the bins of values comes
+one for missing values and, for categories, one for unseen values.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpforest.categories import Category, CategoryIndex
+from dpforest.exceptions import SchemaError
+from dpforest.records.frames import Column, Frame, as_column
+from dpforest.records.kernels import bin_columns
+from dpforest.records.threads import map_rows
+from dpforest.schema import NumericFeature, Schema
+from dpforest.trees.structure import FeatureBins
+
+MAX_VALUE_BINS = 255
+CACHED_VALUES = 1 << 17  # values that stay in the second-level cache while they are binned
+
+MISSING = -1
+UNSEEN = -2
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Where each feature is cut, and the bins that follow from it.
+
+    Parameters
+    ----------
+    schema : Schema
+        The public description of the table.
+    cuts : tuple of arrays or None
+        The sorted cut points of each numeric feature; None for a categorical one.
+
+    Examples
+    --------
+    >>> schema = Schema((NumericFeature("age", 0, 100),))
+    >>> encoding = Encoding.from_schema(schema, max_bins=4)
+    >>> encoding.cuts[0].tolist()
+    [25.0, 50.0, 75.0]
+    >>> encoding.bins([[-3.0], [25.0], [25.1], [200.0], [float("nan")]]).ravel().tolist()
+    [0, 0, 1, 3, 4]
+    """
+
+    schema: Schema
+    cuts: tuple[NDArray[np.float64] | None, ...]
+
+    @classmethod
+    def from_schema(cls, schema: Schema, max_bins: int = MAX_VALUE_BINS) -> "Encoding":
+        """Cut as the schema says, or evenly into at most `max_bins` bins over the public range.
+
+        Integer features with no more than `max_bins` values get one bin a value. Declared cuts
+        are taken as they are, whatever `max_bins` says.
+        """
+        if not 2 <= max_bins <= MAX_VALUE_BINS:
+            raise ValueError(f"max_bins must be between 2 and {MAX_VALUE_BINS}, got {max_bins}")
+        return cls(
+            schema,
+            tuple(
+                public_cuts(feature, max_bins) if isinstance(feature, NumericFeature) else None
+                for feature in schema.features
+            ),
+        )
+
+    @cached_property
+    def n_values(self) -> NDArray[np.int64]:
+        """Bins of values, a feature; the bin of missing values comes next."""
+        return np.array(
+            [
+                cuts.size + 1 if cuts is not None else len(feature.categories)  # type: ignore[union-attr]
+                for feature, cuts in zip(self.schema.features, self.cuts, strict=True)
+            ]
+        )
+
+    @cached_property
+    def unseen(self) -> NDArray[np.int64]:
+        """The bin of unseen categories, a feature; -1 for numeric features."""
+        categorical = np.array([cuts is None for cuts in self.cuts])
+        # With 255 categories no byte is left, so unseen shares the bin of missing.
+        return np.where(categorical, np.minimum(self.n_values + 1, MAX_VALUE_BINS), -1)
+
+    @cached_property
+    def n_bins(self) -> NDArray[np.int64]:
+        """All bins, a feature: of values, missing and, for categories, unseen."""
+        return np.maximum(self.n_values, self.unseen) + 1
+
+    @cached_property
+    def feature_bins(self) -> FeatureBins:
+        """What growers of trees may know of the features."""
+        categorical = np.array([cuts is None for cuts in self.cuts])
+        return FeatureBins(self.n_values, self.n_bins, categorical)
+
+    def bins(self, data: Any, n_jobs: int | None = None) -> NDArray[np.uint8]:
+        """Return the bins of a table, shape (records, features), in the order of the schema.
+
+        Columns are matched by name when the table has names, else by position.
+        """
+        frame = (data if isinstance(data, Frame) else Frame(data)).select(self.schema)
+        out = np.empty((frame.n_rows, self.schema.n_features), dtype=np.uint8)
+        numeric = [j for j, cuts in enumerate(self.cuts) if cuts is not None]
+        table = frame.number_table
+        if table is not None:
+            array, order = table
+            self._bin_numbers(array, [order[j] for j in numeric], out, numeric, n_jobs)
+        for j, cuts in enumerate(self.cuts):
+            column = frame.series(j)
+            if cuts is None:
+                self._bin_categories(column, out, j)
+            elif table is None:
+                self._bin_numbers(column.numbers()[:, np.newaxis], [0], out, [j], n_jobs)
+        return out
+
+    def _bin_numbers(
+        self,
+        values: NDArray[Any],
+        sources: list[int],
+        out: NDArray[np.uint8],
+        targets: list[int],
+        n_jobs: int | None,
+    ) -> None:
+        if not targets:
+            return
+        tables = tuple(table[targets] for table in self._cut_tables)
+        source, target = np.array(sources), np.array(targets)
+        # One compiled version for each of two types; everything else is copied block by block.
+        ready = (
+            values.dtype in (np.float32, np.float64)
+            and values.flags.c_contiguous
+            and values.flags.writeable
+        )
+        step = max(64, CACHED_VALUES // values.shape[1])
+
+        def work(rows: slice) -> None:
+            for start in range(rows.start, rows.stop, step):
+                part = slice(start, min(rows.stop, start + step))
+                block = values[part] if ready else np.array(values[part], np.float64, order="C")
+                bin_columns(block, source, *tables, out[part], target)
+
+        map_rows(work, len(values), n_jobs)
+
+    def _bin_categories(self, column: Column, out: NDArray[np.uint8], j: int) -> None:
+        feature = self.schema.features[j]
+        assert not isinstance(feature, NumericFeature)
+        positions = match_categories(column, feature.categories)
+        positions[positions == MISSING] = self.n_values[j]
+        positions[positions == UNSEEN] = self.unseen[j]
+        out[:, j] = positions
+
+    @cached_property
+    def _cut_tables(self) -> tuple[NDArray[Any], ...]:
+        """Padded cuts, their numbers, lower bounds and scales, as `bin_columns` reads them."""
+        d = self.schema.n_features
+        padded = np.full((d, MAX_VALUE_BINS + 2), np.inf)
+        padded[:, 0] = -np.inf
+        n_cuts, lows, scales = np.zeros(d, np.int64), np.zeros(d), np.zeros(d)
+        for j, (feature, cuts) in enumerate(zip(self.schema.features, self.cuts, strict=True)):
+            if cuts is not None and isinstance(feature, NumericFeature):
+                padded[j, 1 : cuts.size + 1] = cuts
+                n_cuts[j], lows[j] = cuts.size, feature.low
+                scales[j] = _even_scale(cuts, feature)
+        return padded, n_cuts, lows, scales
+
+
+def public_cuts(feature: NumericFeature, max_bins: int) -> NDArray[np.float64]:
+    """Return the cuts of a feature that follow from the schema alone."""
+    if feature.cuts is not None:
+        return np.array(feature.cuts, dtype=np.float64)
+    low, high = feature.low, feature.high
+    if feature.integer and high - low + 1 <= max_bins:
+        return np.arange(low, high) + 0.5
+    cuts = np.linspace(low, high, max_bins + 1)[1:-1]
+    if feature.integer:
+        cuts = np.floor(cuts) + 0.5
+    # Bounds a few units in the last place apart leave no room for so many cuts.
+    cuts = np.unique(cuts)
+    return cuts[(cuts >= low) & (cuts < high)]
+
+
+def _even_scale(cuts: NDArray[np.float64], feature: NumericFeature) -> float:
+    """Cuts in a unit, if a guess of the bin by it is off by at most one; else 0."""
+    if not cuts.size:
+        return 0.0
+    scale = (cuts.size + 1) / (feature.high - feature.low)
+    guesses = (cuts - feature.low) * scale
+    even = np.isfinite(scale) and np.abs(guesses - np.arange(1, cuts.size + 1)).max() < 0.99
+    return float(scale) if even else 0.0
+
+
+def match_categories(column: Column, categories: tuple[Category, ...]) -> NDArray[np.int64]:
+    """Position of each value among the categories; MISSING or UNSEEN where there is none."""
+    index = CategoryIndex(categories)
+    if column.is_numeric:
+        return _match_numbers(column.numbers(), index)
+    codes, distinct = column.levels()
+    found = np.array([index.position(value) for value in distinct] + [MISSING], dtype=np.int64)
+    found[:-1][found[:-1] < 0] = UNSEEN
+    return found[codes]
+
+
+def _match_numbers(values: NDArray[Any], index: CategoryIndex) -> NDArray[np.int64]:
+    # Categories take the type of the column, so that 0.1 is found among float32 values.
+    numbers = np.array(list(index.numbers), dtype=np.float64)
+    kind = values.dtype if values.dtype.kind == "f" else np.float64
+    numbers = numbers.astype(kind)
+    places = np.array(list(index.numbers.values()), dtype=np.int64)
+    order = np.argsort(numbers, kind="stable")
+    numbers, places = np.append(numbers[order], np.inf), np.append(places[order], UNSEEN)
+    at = np.searchsorted(numbers[:-1], values)
+    found: NDArray[np.int64] = np.where(numbers[at] == values, places[at], UNSEEN)
+    found[values != values] = MISSING
+    return found
+
+
+def encode_labels(y: Any, classes: tuple[Category, ...]) -> NDArray[np.int32]:
+    """Return the position of each label among the classes.
+
+    Examples
+    --------
+    >>> encode_labels(["yes", "no", "yes"], ("no", "yes")).tolist()
+    [1, 0, 1]
+    """
+    positions = match_categories(as_column(y), classes)
+    if (positions == MISSING).any():
+        raise SchemaError("y contains missing labels (NaN or None): leave those records out")
+    if (positions == UNSEEN).any():
+        raise SchemaError(
+            f"y contains labels that are not among the declared classes {list(classes)}: "
+            "add them to the classes of the schema's target, or leave those records out"
+        )
+    return positions.astype(np.int32)
+
+
+def encode_target(y: Any, low: float, high: float) -> NDArray[np.float64]:
+    """Return the target as numbers, clipped to the public bounds.
+
+    Examples
+    --------
+    >>> encode_target([-1, 0.5, 7], 0, 1).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    values = as_column(y).numbers().astype(np.float64)
+    if np.isnan(values).any():
+        raise SchemaError("y contains missing values (NaN or None): leave those records out")
+    return np.clip(values, low, high)

@@ -1,0 +1,320 @@
+"""Read tables of pandas, polars, pyarrow, NumPy and nested lists, a column at a time.
+
+Nothing here copies a whole table. Messages name columns and what was expected of them, never a
+value or a number of records.
+"""
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from dpforest.categories import is_missing
+from dpforest.exceptions import SchemaError
+from dpforest.schema import Schema
+
+Array = NDArray[Any]
+NUMBER_KINDS = "iufb"
+
+
+class Column:
+    """One column, as numbers or as distinct values with codes."""
+
+    def __init__(self, values: Array | nw.Series[Any], label: str) -> None:
+        self.label = label
+        self._values = values
+
+    def to_numpy(self) -> Array:
+        """Return the values as they are; texts and mixtures as an object array."""
+        if isinstance(self._values, np.ndarray):
+            return self._values
+        return np.asarray(self._values.to_numpy())
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the type, apart from the values, promises numbers."""
+        if isinstance(self._values, np.ndarray):
+            return self._values.dtype.kind in NUMBER_KINDS
+        return self._values.dtype.is_numeric()
+
+    def numbers(self) -> Array:
+        """Return an array of numbers, NaN where missing; SchemaError if they are not numbers."""
+        self._refuse_times()
+        values = self._values
+        if isinstance(values, nw.Series) and values.dtype.is_decimal():
+            values = values.cast(nw.Float64)
+        array = np.asarray(values.to_numpy()) if isinstance(values, nw.Series) else values
+        if array.dtype.kind == "c":
+            raise _complex_error()
+        if array.dtype.kind in NUMBER_KINDS:
+            return array
+        return _numbers_from_objects(array, self.label)
+
+    def levels(self) -> tuple[NDArray[np.integer[Any]], list[Any]]:
+        """Codes into a list of distinct values; the code of a missing value is -1."""
+        self._refuse_times()
+        if isinstance(self._values, np.ndarray):
+            return _array_levels(self._values, self.label)
+        native = self._values.to_native()
+        if nw.dependencies.is_pandas_series(native):
+            try:
+                codes, distinct = native.factorize()
+            except TypeError:
+                raise _odd_values_error(self.label) from None
+            return codes, distinct.tolist()
+        return _series_levels(self._values)
+
+    def _refuse_times(self) -> None:
+        dtype = self._values.dtype
+        if dtype.kind in "mM" if isinstance(dtype, np.dtype) else dtype.is_temporal():
+            raise SchemaError(
+                f"column {self.label}: dates and times are not supported; convert them to numbers "
+                "counted from a public date, or to categories such as the weekday"
+            )
+
+
+class Frame:
+    """A table of any kind, read a column at a time.
+
+    Parameters
+    ----------
+    data : DataFrame of pandas or polars, Table of pyarrow, 2-D array or list of rows
+        The table; it is kept, not copied.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> frame = Frame(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> frame.n_columns, frame.names, frame.column(1).tolist()
+    (2, None, [2.0, 4.0])
+    """
+
+    def __init__(self, data: Any) -> None:
+        self._array: Array | None = None
+        self._table: nw.DataFrame[Any] | None = None
+        if nw.dependencies.is_into_dataframe(data):
+            self._table = nw.from_native(data, eager_only=True)
+            shape = self._table.shape
+        else:
+            self._array = _as_table_array(data)
+            shape = self._array.shape
+        self.n_rows: int = shape[0]
+        self._order: tuple[int, ...] = tuple(range(shape[1]))
+        self.names: tuple[str, ...] | None = self._read_names()
+        if not self._order:
+            # The shape is worded as scikit-learn words it, less the private number of records.
+            raise SchemaError("X has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required")
+        if not self.n_rows:
+            raise SchemaError("X is empty (0 sample(s)): at least one record is needed")
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return len(self._order)
+
+    @property
+    def number_table(self) -> tuple[Array, tuple[int, ...]] | None:
+        """The table as one array of numbers, if it is one, and where its columns are in it."""
+        if self._array is not None and self._array.dtype.kind in NUMBER_KINDS:
+            return self._array, self._order
+        return None
+
+    def labels(self) -> tuple[str, ...]:
+        """Return what to call the columns: their names, or x0, x1, ... when they have none."""
+        return self.names or tuple(f"x{j}" for j in range(self.n_columns))
+
+    def series(self, key: int | str) -> Column:
+        """One column by position or name."""
+        position = key if isinstance(key, int) else self.labels().index(key)
+        label = repr(self.labels()[position])
+        physical = self._order[position]
+        if self._array is not None:
+            return Column(self._array[:, physical], label)
+        assert self._table is not None
+        return Column(self._table[:, physical], label)
+
+    def column(self, key: int | str) -> Array:
+        """Return the values of one column, by position or name, as a 1-D array."""
+        return self.series(key).to_numpy()
+
+    def select(self, schema: Schema) -> "Frame":
+        """Return the schema's columns in its order: by name, or by position if there are none.
+
+        Examples
+        --------
+        >>> from dpforest.schema import NumericFeature
+        >>> schema = Schema((NumericFeature("a", 0, 1), NumericFeature("b", 0, 1)))
+        >>> Frame([[0.1, 0.2]]).select(schema).names
+        ('a', 'b')
+        """
+        names = schema.feature_names
+        if self.names is None:
+            if self.n_columns != schema.n_features:
+                raise SchemaError(
+                    f"X has {self.n_columns} features, but the schema declares "
+                    f"{schema.n_features}: {_listed(names)}"
+                )
+            order = self._order
+        else:
+            _check_names(self.names, names)
+            where = dict(zip(self.names, self._order, strict=True))
+            order = tuple(where[name] for name in names)
+        selected = object.__new__(Frame)
+        selected.__dict__.update(self.__dict__, _order=order, names=names)
+        return selected
+
+    def _read_names(self) -> tuple[str, ...] | None:
+        if self._table is None:
+            return None
+        names = list(self._table.columns)
+        texts = [isinstance(name, str) for name in names]
+        if not any(texts):
+            return None
+        if not all(texts):
+            raise TypeError(
+                "Feature names are only supported if all input features have string names: "
+                "rename the columns with X.columns = X.columns.astype(str)"
+            )
+        if len(set(names)) < len(names):
+            repeated = sorted({name for name in names if names.count(name) > 1})
+            raise SchemaError(f"X has several columns of the same name: {_listed(repeated)}")
+        return tuple(names)
+
+
+def as_column(y: Any, label: str = "y") -> Column:
+    """Wrap a series, list or array of one value a record; SchemaError when it has more."""
+    if nw.dependencies.is_into_series(y):
+        return Column(nw.from_native(y, series_only=True), label)
+    if nw.dependencies.is_into_dataframe(y):
+        table = nw.from_native(y, eager_only=True)
+        if table.shape[1] == 1:
+            return Column(table[:, 0], label)
+        raise SchemaError(f"{label}: expected one column, got {table.shape[1]}")
+    if y is None or isinstance(y, str) or issparse(y):
+        raise SchemaError(f"{label}: expected a list, array or series with one value a record")
+    array = _as_array(y, label)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise SchemaError(f"{label} should be a 1d array, got an array of {array.ndim} dimensions")
+    return Column(array, label)
+
+
+def as_vector(y: Any, label: str = "y") -> Array:
+    """One value a record, from a series, list or array, as a 1-D array."""
+    return as_column(y, label).to_numpy()
+
+
+def _as_table_array(data: Any) -> Array:
+    if issparse(data):
+        raise TypeError(
+            "Sparse data was passed, but dense data is required: use X.toarray(), or a data frame"
+        )
+    if nw.dependencies.is_into_series(data):
+        raise ValueError(_one_dimensional(1))
+    if hasattr(data, "collect") or hasattr(data, "compute"):
+        raise TypeError("X is a lazy frame: collect it first, with X.collect() or X.compute()")
+    if data is None or isinstance(data, str | bytes | dict):
+        raise TypeError(
+            f"X must be a data frame, a 2-D array or a list of rows, not {type(data).__name__}"
+        )
+    array = _as_array(data, "X")
+    if array.ndim != 2:
+        raise ValueError(_one_dimensional(array.ndim))
+    return array
+
+
+def _one_dimensional(n_dimensions: int) -> str:
+    return (
+        f"Expected 2D array, got {n_dimensions}D array instead. Reshape your data: "
+        "X.reshape(-1, 1) if it is a single feature, X.reshape(1, -1) if it is a single record"
+    )
+
+
+def _as_array(data: Any, label: str) -> Array:
+    try:
+        array = np.asarray(data)
+        if array.dtype.kind in "US" and not isinstance(data, np.ndarray):
+            # NumPy turned a mixture of numbers and texts into texts; keep the numbers.
+            array = np.asarray(data, dtype=object)
+    except ValueError:
+        raise ValueError(f"{label}: the rows must all have the same length") from None
+    if array.dtype.kind == "c":
+        raise _complex_error()
+    if array.dtype.kind in "SV":
+        raise TypeError(
+            f"{label}: arrays of bytes and structured arrays are not supported; "
+            "pass texts, numbers or a data frame"
+        )
+    return array
+
+
+def _complex_error() -> ValueError:
+    return ValueError("Complex data not supported: pass real numbers")
+
+
+def _odd_values_error(label: str) -> TypeError:
+    return TypeError(
+        f"column {label}: argument must be a string or a number; "
+        "lists, dictionaries and other objects are not supported"
+    )
+
+
+def _numbers_from_objects(array: Array, label: str) -> NDArray[np.float64]:
+    if array.dtype.kind == "O":
+        array = np.array([np.nan if is_missing(v) else v for v in array], dtype=object)
+    try:
+        return array.astype(np.float64)
+    except ValueError:
+        # The original message quotes a private value, so it is not passed on.
+        raise SchemaError(
+            f"column {label}: the schema says numeric, but it holds texts that are no numbers; "
+            "mark missing values as empty (NaN, None), or declare the feature categorical"
+        ) from None
+    except TypeError:
+        raise _odd_values_error(label) from None
+
+
+def _array_levels(array: Array, label: str) -> tuple[NDArray[np.int64], list[Any]]:
+    seen: dict[Any, int] = {}
+    try:
+        codes = np.array([seen.setdefault(v, len(seen)) for v in array.tolist()], dtype=np.int64)
+    except TypeError:
+        raise _odd_values_error(label) from None
+    distinct = list(seen)
+    return _without_missing(codes, distinct), distinct
+
+
+def _series_levels(series: nw.Series[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+    if not isinstance(series.dtype, nw.Boolean):
+        series = series.cast(nw.String)
+    distinct = [value for value in series.unique().to_list() if value is not None]
+    if not distinct:
+        return np.full(len(series), -1), []
+    positions = list(range(len(distinct)))
+    codes = series.replace_strict(distinct, positions, default=-1, return_dtype=nw.Int64)
+    return codes.to_numpy().astype(np.int64), distinct
+
+
+def _without_missing(codes: NDArray[np.int64], distinct: list[Any]) -> NDArray[np.int64]:
+    missing = np.array([is_missing(value) for value in distinct], dtype=bool)
+    return np.where(missing[codes], -1, codes) if missing.any() else codes
+
+
+def _check_names(found: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    missing = [name for name in expected if name not in found]
+    extra = [name for name in found if name not in expected]
+    if missing or extra:
+        parts = [f"missing: {_listed(missing)}"] if missing else []
+        parts += [f"not in the schema: {_listed(extra)}"] if extra else []
+        raise SchemaError(
+            "X has not the columns of the schema (" + "; ".join(parts) + "); "
+            "select the declared columns, or declare the others"
+        )
+
+
+def _listed(names: list[str] | tuple[str, ...], most: int = 8) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

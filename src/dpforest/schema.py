@@ -1,0 +1,186 @@
+"""What is public about a table: its features, their ranges and categories, and the target.
+
+A schema is *declared*, by someone who knows the field and has not looked at the records: an age
+lies between 0 and 120, a blood group is one of four. Everything in it counts as public, so the
+bins, cuts and trees made from it cost no privacy. See ``docs/schema.md`` for the analyst's view.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from dpforest.categories import Category
+from dpforest.exceptions import SchemaError
+from dpforest.features import (
+    CategoricalFeature,
+    Feature,
+    NumericFeature,
+    Target,
+    check_name,
+    feature_where,
+)
+
+__all__ = ["CategoricalFeature", "Category", "Feature", "NumericFeature", "Schema", "Target"]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The public description of a table: its features in order, and the target.
+
+    Examples
+    --------
+    >>> schema = Schema(
+    ...     features=(
+    ...         NumericFeature("age", low=0, high=120, integer=True),
+    ...         CategoricalFeature("smoker", categories=("no", "yes")),
+    ...     ),
+    ...     target=Target("ill", classes=(0, 1)),
+    ... )
+    >>> schema.feature_names
+    ('age', 'smoker')
+    >>> Schema.from_dict(schema.to_dict()) == schema
+    True
+    """
+
+    features: tuple[Feature, ...]
+    target: Target | None = None
+
+    def __post_init__(self) -> None:
+        features = tuple(self.features) if isinstance(self.features, Sequence) else ()
+        if not features:
+            raise SchemaError("schema: 'features' must be a sequence of at least one feature")
+        for position, feature in enumerate(features):
+            if not isinstance(feature, NumericFeature | CategoricalFeature):
+                raise SchemaError(
+                    f"schema: features[{position}] must be a NumericFeature or a "
+                    f"CategoricalFeature, not {type(feature).__name__}"
+                )
+        if not isinstance(self.target, Target | None):
+            raise SchemaError("schema: 'target' must be a Target or None")
+        names = [feature.name for feature in features]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise SchemaError(f"schema: feature names must differ; repeated: {repeated}")
+        if self.target is not None and self.target.name in names:
+            raise SchemaError(
+                f"schema: the target has the name of a feature ({self.target.name!r}); "
+                "leave the target out of the features, or give it another name"
+            )
+        object.__setattr__(self, "features", features)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features, in order."""
+        return tuple(feature.name for feature in self.features)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return len(self.features)
+
+    @property
+    def classes(self) -> tuple[Category, ...]:
+        """The classes of the target; SchemaError when it has none."""
+        if self.target is None or self.target.classes is None:
+            raise SchemaError(
+                "schema: classification needs a target with classes; declare "
+                "Target(classes=(...)), or 'target': {'classes': [...]} in a dictionary"
+            )
+        return self.target.classes
+
+    @property
+    def target_bounds(self) -> tuple[float, float]:
+        """The bounds of a numeric target; SchemaError when it has none."""
+        if self.target is None or self.target.low is None or self.target.high is None:
+            raise SchemaError(
+                "schema: regression needs a target with bounds; declare "
+                "Target(low=..., high=...), or 'target': {'low': ..., 'high': ...}"
+            )
+        return self.target.low, self.target.high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the schema as a dictionary that JSON can hold; `from_dict` reads it back."""
+        entry: dict[str, Any] = {"features": [feature.to_dict() for feature in self.features]}
+        if self.target is not None:
+            entry["target"] = self.target.to_dict()
+        return entry
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any]) -> Self:
+        """Read a schema from a dictionary; keys it does not know are ignored.
+
+        Examples
+        --------
+        >>> schema = Schema.from_dict({
+        ...     "features": [
+        ...         {"name": "age", "kind": "numeric", "low": 0, "high": 120},
+        ...         {"name": "sex", "kind": "categorical", "categories": ["f", "m"]},
+        ...     ],
+        ...     "target": {"classes": ["no", "yes"]},
+        ... })
+        >>> schema.classes
+        ('no', 'yes')
+        """
+        entry = _mapping(entry, "schema")
+        features = _key(entry, "features", "schema")
+        if not isinstance(features, Sequence) or isinstance(features, str):
+            raise SchemaError("schema: 'features' must be a list of dictionaries")
+        target = entry.get("target")
+        return cls(
+            features=tuple(_read_feature(item, i) for i, item in enumerate(features)),
+            target=None if target is None else _read_target(target),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the schema to a JSON file."""
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a schema from a JSON file."""
+        try:
+            entry = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise SchemaError(f"{path}: not a JSON file: {error}") from None
+        return cls.from_dict(entry)
+
+
+def _read_feature(item: object, position: int) -> Feature:
+    entry = _mapping(item, f"schema: features[{position}]")
+    name = check_name(_key(entry, "name", f"schema: features[{position}]"), "feature")
+    where = feature_where(name)
+    match _key(entry, "kind", where):
+        case "numeric":
+            cuts = entry.get("cuts")
+            return NumericFeature(
+                name,
+                low=_key(entry, "low", where),
+                high=_key(entry, "high", where),
+                integer=entry.get("integer", False),
+                cuts=cuts,
+            )
+        case "categorical":
+            return CategoricalFeature(name, categories=_key(entry, "categories", where))
+        case _:
+            raise SchemaError(f"{where}: 'kind' must be 'numeric' or 'categorical'")
+
+
+def _read_target(item: object) -> Target:
+    entry = _mapping(item, "target")
+    known = {key: entry[key] for key in ("name", "classes", "low", "high") if key in entry}
+    return Target(**known)
+
+
+def _mapping(item: object, where: str) -> Mapping[str, Any]:
+    if not isinstance(item, Mapping):
+        raise SchemaError(f"{where}: expected a dictionary, got {type(item).__name__}")
+    return item
+
+
+def _key(entry: Mapping[str, Any], key: str, where: str) -> Any:
+    if key not in entry:
+        raise SchemaError(f"{where}: {key!r} is missing")
+    return entry[key]
