@@ -198,21 +198,22 @@ def match_categories(column: Column, categories: tuple[Category, ...]) -> NDArra
     if column.is_numeric:
         return _match_numbers(column.numbers(), index)
     codes, distinct = column.levels()
-    found = np.array([index.position(value) for value in distinct] + [MISSING], dtype=np.int64)
-    found[:-1][found[:-1] < 0] = UNSEEN
-    return found[codes]
+    column.require_plain(distinct)
+    found = [index.position(value) for value in distinct]
+    # The code of missing values is -1, so their place is the last.
+    places = np.array([UNSEEN if at < 0 else at for at in found] + [MISSING], dtype=np.int64)
+    return np.take(places, codes)
 
 
 def _match_numbers(values: NDArray[Any], index: CategoryIndex) -> NDArray[np.int64]:
     # Categories take the type of the column, so that 0.1 is found among float32 values.
-    numbers = np.array(list(index.numbers), dtype=np.float64)
-    kind = values.dtype if values.dtype.kind == "f" else np.float64
-    numbers = numbers.astype(kind)
-    places = np.array(list(index.numbers.values()), dtype=np.int64)
-    order = np.argsort(numbers, kind="stable")
-    numbers, places = np.append(numbers[order], np.inf), np.append(places[order], UNSEEN)
-    at = np.searchsorted(numbers[:-1], values)
-    found: NDArray[np.int64] = np.where(numbers[at] == values, places[at], UNSEEN)
+    kind = values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
+    known = sorted(index.numbers.items())
+    numbers = np.array([number for number, _ in known], dtype=kind)
+    places = np.array([place for _, place in known] + [UNSEEN], dtype=np.int64)
+    at = np.searchsorted(numbers, values)
+    same = np.append(numbers, np.nan)[at] == values
+    found: NDArray[np.int64] = np.where(same, places[at], UNSEEN)
     found[values != values] = MISSING
     return found
 

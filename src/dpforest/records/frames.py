@@ -7,72 +7,13 @@ value or a number of records.
 from typing import Any
 
 import narwhals.stable.v2 as nw
-import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from dpforest.categories import is_missing
 from dpforest.exceptions import SchemaError
+from dpforest.records.columns import NUMBER_KINDS, Array, Column, as_array, as_column
 from dpforest.schema import Schema
 
-Array = NDArray[Any]
-NUMBER_KINDS = "iufb"
-
-
-class Column:
-    """One column, as numbers or as distinct values with codes."""
-
-    def __init__(self, values: Array | nw.Series[Any], label: str) -> None:
-        self.label = label
-        self._values = values
-
-    def to_numpy(self) -> Array:
-        """Return the values as they are; texts and mixtures as an object array."""
-        if isinstance(self._values, np.ndarray):
-            return self._values
-        return np.asarray(self._values.to_numpy())
-
-    @property
-    def is_numeric(self) -> bool:
-        """Whether the type, apart from the values, promises numbers."""
-        if isinstance(self._values, np.ndarray):
-            return self._values.dtype.kind in NUMBER_KINDS
-        return self._values.dtype.is_numeric()
-
-    def numbers(self) -> Array:
-        """Return an array of numbers, NaN where missing; SchemaError if they are not numbers."""
-        self._refuse_times()
-        values = self._values
-        if isinstance(values, nw.Series) and values.dtype.is_decimal():
-            values = values.cast(nw.Float64)
-        array = np.asarray(values.to_numpy()) if isinstance(values, nw.Series) else values
-        if array.dtype.kind == "c":
-            raise _complex_error()
-        if array.dtype.kind in NUMBER_KINDS:
-            return array
-        return _numbers_from_objects(array, self.label)
-
-    def levels(self) -> tuple[NDArray[np.integer[Any]], list[Any]]:
-        """Codes into a list of distinct values; the code of a missing value is -1."""
-        self._refuse_times()
-        if isinstance(self._values, np.ndarray):
-            return _array_levels(self._values, self.label)
-        native = self._values.to_native()
-        if nw.dependencies.is_pandas_series(native):
-            try:
-                codes, distinct = native.factorize()
-            except TypeError:
-                raise _odd_values_error(self.label) from None
-            return codes, distinct.tolist()
-        return _series_levels(self._values)
-
-    def _refuse_times(self) -> None:
-        dtype = self._values.dtype
-        if dtype.kind in "mM" if isinstance(dtype, np.dtype) else dtype.is_temporal():
-            raise SchemaError(
-                f"column {self.label}: dates and times are not supported; convert them to numbers "
-                "counted from a public date, or to categories such as the weekday"
-            )
+__all__ = ["Column", "Frame", "as_column"]
 
 
 class Frame:
@@ -183,30 +124,6 @@ class Frame:
         return tuple(names)
 
 
-def as_column(y: Any, label: str = "y") -> Column:
-    """Wrap a series, list or array of one value a record; SchemaError when it has more."""
-    if nw.dependencies.is_into_series(y):
-        return Column(nw.from_native(y, series_only=True), label)
-    if nw.dependencies.is_into_dataframe(y):
-        table = nw.from_native(y, eager_only=True)
-        if table.shape[1] == 1:
-            return Column(table[:, 0], label)
-        raise SchemaError(f"{label}: expected one column, got {table.shape[1]}")
-    if y is None or isinstance(y, str) or issparse(y):
-        raise SchemaError(f"{label}: expected a list, array or series with one value a record")
-    array = _as_array(y, label)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise SchemaError(f"{label} should be a 1d array, got an array of {array.ndim} dimensions")
-    return Column(array, label)
-
-
-def as_vector(y: Any, label: str = "y") -> Array:
-    """One value a record, from a series, list or array, as a 1-D array."""
-    return as_column(y, label).to_numpy()
-
-
 def _as_table_array(data: Any) -> Array:
     if issparse(data):
         raise TypeError(
@@ -220,7 +137,7 @@ def _as_table_array(data: Any) -> Array:
         raise TypeError(
             f"X must be a data frame, a 2-D array or a list of rows, not {type(data).__name__}"
         )
-    array = _as_array(data, "X")
+    array = as_array(data, "X")
     if array.ndim != 2:
         raise ValueError(_one_dimensional(array.ndim))
     return array
@@ -231,76 +148,6 @@ def _one_dimensional(n_dimensions: int) -> str:
         f"Expected 2D array, got {n_dimensions}D array instead. Reshape your data: "
         "X.reshape(-1, 1) if it is a single feature, X.reshape(1, -1) if it is a single record"
     )
-
-
-def _as_array(data: Any, label: str) -> Array:
-    try:
-        array = np.asarray(data)
-        if array.dtype.kind in "US" and not isinstance(data, np.ndarray):
-            # NumPy turned a mixture of numbers and texts into texts; keep the numbers.
-            array = np.asarray(data, dtype=object)
-    except ValueError:
-        raise ValueError(f"{label}: the rows must all have the same length") from None
-    if array.dtype.kind == "c":
-        raise _complex_error()
-    if array.dtype.kind in "SV":
-        raise TypeError(
-            f"{label}: arrays of bytes and structured arrays are not supported; "
-            "pass texts, numbers or a data frame"
-        )
-    return array
-
-
-def _complex_error() -> ValueError:
-    return ValueError("Complex data not supported: pass real numbers")
-
-
-def _odd_values_error(label: str) -> TypeError:
-    return TypeError(
-        f"column {label}: argument must be a string or a number; "
-        "lists, dictionaries and other objects are not supported"
-    )
-
-
-def _numbers_from_objects(array: Array, label: str) -> NDArray[np.float64]:
-    if array.dtype.kind == "O":
-        array = np.array([np.nan if is_missing(v) else v for v in array], dtype=object)
-    try:
-        return array.astype(np.float64)
-    except ValueError:
-        # The original message quotes a private value, so it is not passed on.
-        raise SchemaError(
-            f"column {label}: the schema says numeric, but it holds texts that are no numbers; "
-            "mark missing values as empty (NaN, None), or declare the feature categorical"
-        ) from None
-    except TypeError:
-        raise _odd_values_error(label) from None
-
-
-def _array_levels(array: Array, label: str) -> tuple[NDArray[np.int64], list[Any]]:
-    seen: dict[Any, int] = {}
-    try:
-        codes = np.array([seen.setdefault(v, len(seen)) for v in array.tolist()], dtype=np.int64)
-    except TypeError:
-        raise _odd_values_error(label) from None
-    distinct = list(seen)
-    return _without_missing(codes, distinct), distinct
-
-
-def _series_levels(series: nw.Series[Any]) -> tuple[NDArray[np.int64], list[Any]]:
-    if not isinstance(series.dtype, nw.Boolean):
-        series = series.cast(nw.String)
-    distinct = [value for value in series.unique().to_list() if value is not None]
-    if not distinct:
-        return np.full(len(series), -1), []
-    positions = list(range(len(distinct)))
-    codes = series.replace_strict(distinct, positions, default=-1, return_dtype=nw.Int64)
-    return codes.to_numpy().astype(np.int64), distinct
-
-
-def _without_missing(codes: NDArray[np.int64], distinct: list[Any]) -> NDArray[np.int64]:
-    missing = np.array([is_missing(value) for value in distinct], dtype=bool)
-    return np.where(missing[codes], -1, codes) if missing.any() else codes
 
 
 def _check_names(found: tuple[str, ...], expected: tuple[str, ...]) -> None:
