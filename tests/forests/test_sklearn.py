@@ -1,0 +1,37 @@
+"""scikit-learn's own checks of every estimator; what does not apply is listed with its reason."""
+
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dpforest import RandomDecisionForestClassifier, datasets
+
+ANY_ORDER = "columns are matched by name, in any order, on purpose"
+EXPECTED_FAILURES = {
+    "check_dataframe_column_names_consistency": ANY_ORDER,
+}
+
+ESTIMATORS = [RandomDecisionForestClassifier(epsilon=100.0, random_state=0)]
+
+
+@pytest.mark.filterwarnings("ignore::dpforest.PrivacyLeakWarning")
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=lambda _: EXPECTED_FAILURES)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def census():
+    return datasets.make_census(1_500, random_state=0)
+
+
+def test_model_selection_and_pipelines_work(census):
+    forest = RandomDecisionForestClassifier(schema=census.schema, epsilon=5.0, random_state=0)
+    assert cross_val_score(clone(forest), census.X, census.y, cv=3).min() > 0.6
+    search = GridSearchCV(forest, {"max_depth": [2, 4]}, cv=2).fit(census.X, census.y)
+    assert search.best_params_["max_depth"] in (2, 4)
+    pipeline = make_pipeline(FunctionTransformer(), forest).fit(census.X, census.y)
+    assert pipeline.predict(census.X).shape == (1_500,)

@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from dpforest.trees.votes import VOTING, class_shares, draw_classes, leaf_votes, normalise
+
+COUNTS = arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(2, 4)), elements=st.integers(-9, 9))
+
+
+@given(COUNTS)
+def test_shares_are_probabilities_in_proportion_to_what_is_left(counts):
+    shares = class_shares(counts, np.random.default_rng(0))
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    clipped = np.clip(counts, 0, None)
+    told = clipped.sum(axis=1) > 0
+    np.testing.assert_allclose(
+        shares[told], clipped[told] / clipped[told].sum(axis=1, keepdims=True)
+    )
+
+
+@given(COUNTS)
+def test_majority_is_one_vote_for_a_largest_class(counts):
+    votes = leaf_votes(counts, "majority", np.random.default_rng(0))
+    assert (votes.sum(axis=1) == 1).all()
+    told = counts.max(axis=1) > 0
+    np.testing.assert_array_equal((votes * counts).sum(axis=1)[told], counts.max(axis=1)[told])
+
+
+@given(COUNTS)
+def test_normalised_votes_are_probabilities_that_keep_the_winner(votes):
+    probabilities = normalise(votes)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    told = votes.max(axis=1) > 0
+    np.testing.assert_array_equal(
+        probabilities[told].argmax(axis=1), votes[told].argmax(axis=1)
+    )
+
+
+def test_empty_leaves_draw_uniform_shares():
+    """Kolmogorov distance from uniform; false alarm rate about 1e-4, fixed seed."""
+    shares = np.sort(class_shares(np.zeros((4000, 2)), np.random.default_rng(3))[:, 0])
+    assert np.abs(shares - (np.arange(4000) + 0.5) / 4000).max() < 2.2 / np.sqrt(4000)
+
+
+def test_draws_follow_the_probabilities():
+    """Each share within 4.5 standard errors; false alarm rate below 1e-4, fixed seed."""
+    p = np.array([0.2, 0.5, 0.3])
+    drawn = draw_classes(np.tile(p, (20_000, 1)), np.random.default_rng(5))
+    shares = np.bincount(drawn, minlength=3) / 20_000
+    assert (np.abs(shares - p) < 4.5 * np.sqrt(p * (1 - p) / 20_000)).all()
+    certain = draw_classes(np.array([[0.0, 1.0, 0.0]] * 50), np.random.default_rng(0))
+    assert (certain == 1).all()
+
+
+@pytest.mark.parametrize("voting", VOTING)
+def test_each_rule_leaves_the_released_counts_alone(voting):
+    counts = np.array([[3.0, -1.0], [0.0, 0.0]])
+    before = counts.copy()
+    leaf_votes(counts, voting, np.random.default_rng(0))
+    np.testing.assert_array_equal(counts, before)
