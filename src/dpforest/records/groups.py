@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
-from dpforest.records.frames import as_vector
+from dpforest.records.frames import as_column
 from dpforest.records.store import DrawBelow
 
 
@@ -37,10 +37,9 @@ def bound_groups(
     ndarray of int64
         Row numbers, ascending.
     """
-    names = as_vector(groups, "groups")
-    if len(names) != n_rows:
+    codes = _group_codes(groups)
+    if len(codes) != n_rows:
         raise SchemaError("groups must have one entry a row of X: pass the column of the person")
-    codes = _codes(names)
     tickets = draw(2**62, n_rows)
     order = np.lexsort((tickets, codes))
     sorted_codes = codes[order]
@@ -50,15 +49,11 @@ def bound_groups(
     return np.sort(order[rank < max_records_per_group])
 
 
-def _codes(names: NDArray[Any]) -> NDArray[np.int64]:
-    if names.dtype == object:
-        missing = np.array([name is None or name != name for name in names])
-        names = names.astype(str)
-    else:
-        missing = names != names
-    if missing.any():
+def _group_codes(groups: Any) -> NDArray[np.int64]:
+    codes, _ = as_column(groups, "groups").levels()
+    if (codes < 0).any():
         raise SchemaError(
             "groups has missing entries: every record needs a group; give records of unknown "
             "persons a group of their own, or drop them"
         )
-    return np.unique(names, return_inverse=True)[1].astype(np.int64)
+    return codes.astype(np.int64)

@@ -25,7 +25,7 @@ class RecordStore(Protocol):
         ...
 
     def deal(self, n_parts: int, draw: DrawBelow) -> None:
-        """Give each record a part by a draw of its own, so that parts stay as others come and go."""
+        """Give each record a part by a draw of its own: parts stay as others come and go."""
         ...
 
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
@@ -64,7 +64,7 @@ class LocalStore:
 
     def encode(self, encoding: Encoding) -> None:
         """Bin the records as the encoding says."""
-        bins = encoding.bins(self._frame)
+        bins = encoding.bins(self._frame, self._n_jobs)
         self._bins = bins if self._keep is None else bins[self._keep]
 
     def deal(self, n_parts: int, draw: DrawBelow) -> None:

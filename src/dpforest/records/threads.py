@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TypeVar
 
 ROWS_WORTH_A_THREAD = 20_000  # below this, starting a thread costs more than it saves
@@ -32,7 +33,7 @@ def map_rows(
     """
     n_parts = max(1, min(count_threads(n_jobs), n_rows // ROWS_WORTH_A_THREAD))
     borders = [n_rows * i // n_parts for i in range(n_parts + 1)]
-    slices = [slice(a, b) for a, b in zip(borders, borders[1:], strict=False)]
+    slices = [slice(a, b) for a, b in pairwise(borders)]
     if n_parts == 1:
         return [work(slices[0])]
     with ThreadPoolExecutor(n_parts) as pool:

@@ -40,8 +40,9 @@ def signal_to_noise(forest: Forest, totals: Values, epsilon_per_tree: float) -> 
     n_leaves = node_totals(forest, np.ones((forest.n_leaves, 1)))[:, 0]
     if math.isinf(epsilon_per_tree):
         return np.where(totals.sum(axis=1) > 0, np.inf, 0.0)
-    n_classes = totals.shape[1]
-    return epsilon_per_tree * totals.sum(axis=1) / (n_classes * np.sqrt(2.0 * n_leaves))
+    noise: Values = totals.shape[1] * np.sqrt(2.0 * n_leaves)
+    ratio: Values = epsilon_per_tree * totals.sum(axis=1) / noise
+    return ratio
 
 
 def prune(forest: Forest, leaf_counts: Values, epsilon_per_tree: float) -> Values:
@@ -79,4 +80,6 @@ def largest_share(counts: Values) -> Values:
     """The share of the largest class among counts clipped at zero; 0 where nothing is left."""
     clipped = np.clip(counts, 0.0, None)
     total = clipped.sum(axis=1)
-    return np.divide(clipped.max(axis=1), total, out=np.zeros_like(total), where=total > 0)
+    shares: Values = np.zeros_like(total)
+    np.divide(clipped.max(axis=1), total, out=shares, where=total > 0)
+    return shares

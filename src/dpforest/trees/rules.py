@@ -24,7 +24,9 @@ def auto_depth(n_features: int, n_records: float, epsilon_per_tree: float) -> in
     >>> auto_depth(4, 1_000_000, 0.1)
     3
     """
-    half_met = math.floor(math.log(0.5) / math.log1p(-1.0 / n_features)) + 1 if n_features > 1 else 1
+    half_met = (
+        math.floor(math.log(0.5) / math.log1p(-1.0 / n_features)) + 1 if n_features > 1 else 1
+    )
     if math.isinf(epsilon_per_tree):
         return max(half_met, 1)
     above_noise = n_records * epsilon_per_tree / RECORDS_PER_NOISE

@@ -72,10 +72,12 @@ class Forest:
 
     @property
     def n_trees(self) -> int:
+        """The number of trees."""
         return len(self.roots)
 
     @property
     def n_nodes(self) -> int:
+        """The number of nodes of all trees."""
         return len(self.feature)
 
     @cached_property
@@ -86,6 +88,7 @@ class Forest:
 
     @property
     def n_leaves(self) -> int:
+        """The number of leaves of all trees."""
         return len(self.leaves)
 
     @cached_property
@@ -131,7 +134,28 @@ class Forest:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Forest:
-        """The forest that `to_arrays` took apart."""
+        """The forest that `to_arrays` took apart; ValueError when the arrays make no forest."""
         parts = dict(arrays)
         multiway, max_depth = parts.pop("shape")
-        return cls(**parts, multiway=bool(multiway), max_depth=int(max_depth))
+        forest = cls(**parts, multiway=bool(multiway), max_depth=int(max_depth))
+        forest._refuse_broken_links()
+        return forest
+
+    def _refuse_broken_links(self) -> None:
+        """Compiled code follows the links unchecked, so a damaged file must not get that far."""
+        n = self.n_nodes
+        nodes = np.arange(n)
+        leaf = self.n_children == 0
+        last_child = np.where(leaf, nodes, self.first_child + np.maximum(self.n_children, 1) - 1)
+        whole = (
+            all(len(a) == n for a in (self.first_child, self.n_children, self.leaf_id))
+            and self.goes_right.shape == (n, WORDS_PER_NODE)
+            and bool(((self.roots >= 0) & (self.roots < n)).all())
+            and bool((self.feature >= 0).all())
+            and bool((np.where(leaf, self.first_child == nodes, self.first_child > nodes)).all())
+            and bool((last_child < n).all())
+            and bool(self.multiway or np.isin(self.n_children, (0, 2)).all())
+            and np.array_equal(np.sort(self.leaf_id[leaf]), np.arange(leaf.sum()))
+        )
+        if not whole:
+            raise ValueError("the arrays do not make a forest: the file is damaged")

@@ -52,11 +52,12 @@ def normalise(votes: Values) -> Values:
     clipped = np.clip(votes, 0.0, None)
     total = clipped.sum(axis=1, keepdims=True)
     alike = np.full_like(clipped, 1.0 / clipped.shape[1])
-    return np.divide(clipped, total, out=alike, where=total > 0)
+    np.divide(clipped, total, out=alike, where=total > 0)
+    return alike
 
 
 def draw_classes(probabilities: Values, rng: np.random.Generator) -> NDArray[np.int64]:
     """One class a row, drawn with the row's probabilities (probabilistic averaging)."""
     thresholds = rng.random((len(probabilities), 1))
     below = (np.cumsum(probabilities, axis=1) <= thresholds).sum(axis=1)
-    return np.minimum(below, probabilities.shape[1] - 1)
+    return below.clip(max=probabilities.shape[1] - 1)

@@ -1,0 +1,1 @@
+"""The estimators: short recipes over the rooms, one family a file."""

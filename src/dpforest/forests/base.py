@@ -1,0 +1,239 @@
+"""What all estimators share: parameters, the way in, the ledger, saving and loading."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dpforest.exceptions import ModelFileError
+from dpforest.forests.files import SavedModel, read_model, write_model
+from dpforest.forests.parameters import check_choice, check_count, check_delta, check_epsilon
+from dpforest.privacy.curator import Curator
+from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.opening import open_table
+from dpforest.privacy.protection import Protection
+from dpforest.privacy.randomness import RandomBits
+from dpforest.records.encode import Encoding
+from dpforest.records.frames import Frame
+from dpforest.schema import Schema
+
+Neighbors = Literal["add_remove", "replace_one"]
+
+ESTIMATORS: dict[str, type[PrivateEstimator]] = {}
+"""Every estimator that can be saved, by its name."""
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The two random streams of a fit: public structure and secret noise."""
+
+    structure: np.random.Generator
+    noise: RandomBits
+
+    @classmethod
+    def of(cls, random_state: Any) -> Streams:
+        """Both from the operating system, or both from ``random_state`` when it is given."""
+        if random_state is None:
+            return cls(np.random.default_rng(), RandomBits())
+        seeds = check_random_state(random_state).randint(0, 2**31 - 1, size=2)
+        return cls(np.random.default_rng(int(seeds[0])), RandomBits(int(seeds[1])))
+
+
+class PrivateEstimator(BaseEstimator):
+    """Base of all estimators; a family adds its own parameters, ``fit`` and ``predict``.
+
+    The parameters below are attributes that the constructors of the families set: ``epsilon``,
+    ``schema``, ``neighbors``, ``max_records_per_group``, ``random_state``, ``n_jobs`` and, where
+    Gaussian noise is on offer, ``delta``.
+    """
+
+    epsilon: float
+    schema: Schema | dict[str, Any] | None
+    neighbors: Neighbors
+    max_records_per_group: int | None
+    random_state: Any
+    n_jobs: int | None
+    verbose: bool
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        ESTIMATORS[cls.__name__] = cls
+
+    def _check_shared_parameters(self, groups: Any) -> None:
+        check_epsilon(self.epsilon)
+        check_delta(getattr(self, "delta", 0.0))
+        check_choice("neighbors", self.neighbors, ("add_remove", "replace_one"))
+        if self.n_jobs is not None and self.n_jobs == 0:
+            raise ValueError("n_jobs must not be 0: use a number of threads, or None for all cores")
+        if (groups is None) != (self.max_records_per_group is None):
+            raise ValueError(
+                "groups and max_records_per_group go together: pass fit(X, y, groups=...) and "
+                "declare how many records of one person may count, or neither"
+            )
+        if self.max_records_per_group is not None:
+            check_count("max_records_per_group", self.max_records_per_group)
+
+    def _open(self, X: Any, y: Any, groups: Any, streams: Streams) -> Curator:
+        """Check everything there is to check and open the table; nothing is spent yet."""
+        validate_data(self, X, skip_check_array=True)
+        inferred = self.schema is None
+        self.schema_ = self._resolve_schema(X, y)
+        ledger = Ledger(
+            check_epsilon(self.epsilon),
+            check_delta(getattr(self, "delta", 0.0)),
+            Protection(
+                self.neighbors,
+                "record" if groups is None else "group",
+                self.max_records_per_group or 1,
+            ),
+            reproducible_noise=streams.noise.reproducible,
+        )
+        if inferred:
+            ledger.void(
+                "the schema (bounds, categories, classes) was read from the data and not paid for: "
+                "declare a Schema, or pay for one with Schema.infer"
+            )
+        curator = open_table(
+            X, y, self.schema_, ledger=ledger, bits=streams.noise, groups=groups, n_jobs=self.n_jobs
+        )
+        self.ledger_ = ledger
+        return curator
+
+    def _resolve_schema(self, X: Any, y: Any) -> Schema:
+        if self.schema is None:
+            return Schema.from_frame(X, y)
+        if isinstance(self.schema, Schema):
+            return self.schema
+        if isinstance(self.schema, dict):
+            return Schema.from_dict(self.schema)
+        raise TypeError(
+            f"schema must be a Schema, a dictionary of one, or None, not "
+            f"{type(self.schema).__name__}"
+        )
+
+    @contextmanager
+    def _spending(self) -> Iterator[None]:
+        """What a fit released before it failed stays spent, and the ledger says so."""
+        try:
+            yield
+        except BaseException:
+            if self.ledger_.entries:
+                self.ledger_.note("the fit failed after these releases: they remain spent")
+                warnings.warn(
+                    f"fit failed after it had spent epsilon = {self.ledger_.epsilon:.6g}; "
+                    "ledger_ has the account",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
+            raise
+
+    def _bins(self, X: Any) -> NDArray[np.uint8]:
+        """Bin the rows of a question; columns are matched by name, in any order."""
+        check_is_fitted(self, "ledger_")
+        frame = Frame(X)
+        if frame.names is None:
+            validate_data(self, X, skip_check_array=True, reset=False)
+        return self.encoding_.bins(frame.select(self.schema_), n_jobs=self.n_jobs)
+
+    encoding_: Encoding
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to a file: JSON and plain arrays, safe to read.
+
+        Parameters
+        ----------
+        path : str or Path
+            By custom ``name.dpforest``.
+        """
+        check_is_fitted(self, "ledger_")
+        write_model(path, SavedModel(type(self).__name__, self._facts(), self._arrays()))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a model that `save` wrote; ModelFileError when the file cannot be trusted."""
+        saved = read_model(path)
+        kind = ESTIMATORS.get(saved.estimator)
+        if kind is None or not issubclass(kind, cls):
+            raise ModelFileError(
+                f"{path} holds a {saved.estimator}, not a {cls.__name__}: "
+                "load it with that class, or with dpforest.load_model"
+            )
+        try:
+            model = kind(**_params_from_json(saved.facts["params"]))
+            model._restore(saved.facts, saved.arrays)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise ModelFileError(
+                f"{path} is damaged: its contents do not make a {saved.estimator} "
+                f"({type(error).__name__})"
+            ) from error
+        return model
+
+    def _facts(self) -> dict[str, Any]:
+        """Everything but arrays, as JSON."""
+        return {
+            "params": _params_to_json(self.get_params(deep=False)),
+            "schema": self.schema_.to_dict(),
+            "ledger": self.ledger_.to_dict(),
+            "n_features_in": self.n_features_in_,
+            "feature_names_in": list(getattr(self, "feature_names_in_", [])),
+            "cuts": [None if c is None else c.tolist() for c in self.encoding_.cuts],
+        }
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays of the fitted model; a family adds its own."""
+        return {}
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Take back what `_facts` and `_arrays` gave; a family takes back its own."""
+        self.schema_ = Schema.from_dict(facts["schema"])
+        self.ledger_ = Ledger.from_dict(facts["ledger"])
+        self.n_features_in_ = int(facts["n_features_in"])
+        if facts["feature_names_in"]:
+            self.feature_names_in_ = np.array(facts["feature_names_in"], dtype=object)
+        cuts = [None if c is None else np.array(c, np.float64) for c in facts["cuts"]]
+        self.encoding_ = Encoding(self.schema_, tuple(cuts))
+
+
+def load_model(path: str | Path) -> PrivateEstimator:
+    """Read a saved model of any kind.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that ``model.save`` wrote.
+
+    Returns
+    -------
+    PrivateEstimator
+        The fitted estimator, of the class it was saved from.
+    """
+    return PrivateEstimator.load(path)
+
+
+def _params_to_json(params: dict[str, Any]) -> dict[str, Any]:
+    """Constructor parameters as JSON; the schema is kept whole, random generators are not."""
+    kept = dict(params)
+    if isinstance(kept["schema"], Schema):
+        kept["schema"] = kept["schema"].to_dict()
+    if not isinstance(kept["random_state"], int | None):
+        kept["random_state"] = None
+    return {name: "inf" if _is_infinite(value) else value for name, value in kept.items()}
+
+
+def _params_from_json(params: dict[str, Any]) -> dict[str, Any]:
+    return {name: math.inf if value == "inf" else value for name, value in params.items()}
+
+
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, float) and math.isinf(value)

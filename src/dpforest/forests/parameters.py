@@ -1,0 +1,56 @@
+"""Checks of constructor parameters: before anything is read, with a remedy in every message."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+
+def check_epsilon(epsilon: Any) -> float:
+    """A positive number; infinity asks for the non-private twin."""
+    if isinstance(epsilon, bool) or not isinstance(epsilon, Real) or math.isnan(float(epsilon)):
+        raise TypeError(f"epsilon must be a number, got {epsilon!r}: epsilon=1.0 is a usual choice")
+    if epsilon <= 0:
+        raise ValueError(
+            f"epsilon must be positive, got {epsilon!r}: smaller is more private; "
+            "use math.inf for no privacy at all"
+        )
+    return float(epsilon)
+
+
+def check_delta(delta: Any) -> float:
+    """A number from 0 (pure epsilon) to below 1."""
+    if isinstance(delta, bool) or not isinstance(delta, Real):
+        raise TypeError(f"delta must be a number, got {delta!r}: delta=1e-6 is a usual choice")
+    if not 0 <= delta < 1:
+        raise ValueError(
+            f"delta must be at least 0 and below 1, got {delta!r}: choose it well below one over "
+            "the number of records, or 0 for pure epsilon"
+        )
+    return float(delta)
+
+
+def check_count(name: str, value: Any, low: int = 1) -> int:
+    """A whole number of at least ``low``."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
+    if value < low:
+        raise ValueError(f"{name} must be at least {low}, got {value!r}")
+    return int(value)
+
+
+def check_count_or_auto(name: str, value: Any, low: int = 1) -> None:
+    """A whole number of at least ``low``, or "auto"."""
+    if isinstance(value, str):
+        check_choice(name, value, ("auto",))
+    else:
+        check_count(name, value, low)
+
+
+def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
+    """One of the choices."""
+    if not any(value is choice or value == choice for choice in choices):
+        listed = ", ".join(map(repr, choices))
+        raise ValueError(f"{name} must be one of {listed}, got {value!r}")

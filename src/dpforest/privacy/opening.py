@@ -1,0 +1,67 @@
+"""Open a table to a curator: the way in, where everything is checked before anything is spent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpforest.exceptions import SchemaError
+from dpforest.privacy.curator import Curator
+from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.randomness import RandomBits
+from dpforest.records.encode import encode_labels, encode_target
+from dpforest.records.frames import Frame
+from dpforest.records.groups import bound_groups
+from dpforest.records.store import LocalStore
+from dpforest.schema import Schema
+
+
+def open_table(
+    X: Any,
+    y: Any,
+    schema: Schema,
+    *,
+    ledger: Ledger,
+    bits: RandomBits,
+    groups: Any = None,
+    n_jobs: int | None = None,
+) -> Curator:
+    """Check a table against its schema and hand it to a curator; releases nothing.
+
+    Parameters
+    ----------
+    X : frame or array
+        The features.
+    y : array-like
+        The target: classes or bounded numbers, as the schema's target says.
+    schema : Schema
+        What is public of the table.
+    ledger : Ledger
+        Its protection says whether one record or one group is protected.
+    bits : RandomBits
+        The secret randomness.
+    groups : array-like, optional
+        The person of each record, where persons are protected.
+    n_jobs : int, optional
+        Threads.
+    """
+    frame = Frame(X).select(schema)
+    target = _encode_target(y, schema, frame.n_rows)
+    keep = None
+    if groups is not None:
+        bound = ledger.protection.max_records_per_group
+        keep = bound_groups(groups, frame.n_rows, bound, bits.uniform_below)
+    return Curator(LocalStore(frame, target, keep, n_jobs), ledger, bits)
+
+
+def _encode_target(y: Any, schema: Schema, n_rows: int) -> NDArray[np.int32 | np.float64]:
+    target: NDArray[np.int32 | np.float64]
+    if schema.target is not None and schema.target.classes is None:
+        target = encode_target(y, *schema.target_bounds)
+    else:
+        target = encode_labels(y, schema.classes)
+    if len(target) != n_rows:
+        raise SchemaError("y must have one value a row of X: X and y have different lengths")
+    return target
