@@ -12,6 +12,16 @@ MAX_LEAVES = 1 << 24  # a forest beyond this would not fit the memory of an ordi
 Words = NDArray[np.uint64]
 
 
+def _as_words(bits: NDArray[np.bool_]) -> Words:
+    """Rows of 256 bits, the lowest first, as words."""
+    return np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+BINS = 64 * WORDS_PER_NODE
+LOWEST_BITS = _as_words(np.tri(BINS + 1, BINS, -1, dtype=np.bool_))  # row c: the lowest c bits
+ONE_BIT = _as_words(np.eye(BINS, dtype=np.bool_))
+
+
 def grow_binary(
     bins: FeatureBins, n_trees: int, max_depth: int, rng: np.random.Generator
 ) -> Forest:
@@ -126,26 +136,14 @@ def _random_splits(
     n_values = bins.n_values[feature]
     coins = rng.integers(0, 2**64, (len(feature), WORDS_PER_NODE), dtype=np.uint64)
     cut = rng.integers(0, np.maximum(n_values - 1, 1))
-    values = _lowest_bits(n_values)
-    numeric = values & ~_lowest_bits(cut + 1)
+    values = LOWEST_BITS[n_values]
+    numeric = values & ~LOWEST_BITS[cut + 1]
     left = rng.integers(0, n_values)
     right = (left + rng.integers(1, np.maximum(n_values, 2))) % n_values
     # One category is forced to each side, so that no split is empty.
-    categorical = ((coins & values) | _bit(right)) & ~_bit(left)
+    categorical = ((coins & values) | ONE_BIT[right]) & ~ONE_BIT[left]
     split = np.where(bins.categorical[feature][:, None], categorical, numeric)
     return split | (coins & ~values)
-
-
-def _lowest_bits(count: NDArray[np.int64]) -> Words:
-    """Words with the lowest ``count`` of their 256 bits set."""
-    in_word = np.clip(count[:, None] - 64 * np.arange(WORDS_PER_NODE), 0, 64)
-    shifted = np.left_shift(np.uint64(1), np.minimum(in_word, 63).astype(np.uint64))
-    return np.where(in_word == 64, ~np.uint64(0), shifted - np.uint64(1))
-
-
-def _bit(position: NDArray[np.int64]) -> Words:
-    """Words with one of their 256 bits set."""
-    return _lowest_bits(position + 1) & ~_lowest_bits(position)
 
 
 def _number_leaves(is_leaf: NDArray[np.bool_]) -> NDArray[np.int32]:
