@@ -1,0 +1,1 @@
+"""Accuracy beside the peers on every data set: ``python -m benchmarks.accuracy``."""

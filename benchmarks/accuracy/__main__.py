@@ -1,0 +1,94 @@
+"""Measure what is missing, smallest data first, then write the table and the plot."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.accuracy import data, report, results
+from benchmarks.accuracy.environments import python_with
+from benchmarks.accuracy.methods import GROUPS, Group
+from benchmarks.accuracy.results import Cell, Result
+
+from dpforest import datasets
+from dpforest.datasets import catalog
+
+ROOT = Path(__file__).parents[2]
+# one core a method, so that times compare and a shared machine stays usable
+ONE_CORE = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def main() -> None:
+    options = parse()
+    groups = [group for group in GROUPS if group.name in options.groups and available(group)]
+    for name in options.data:
+        for seed in range(options.seeds):
+            measure(name, seed, groups, options.epsilons)
+    report.write()
+
+
+def parse() -> argparse.Namespace:
+    by_size = sorted(datasets.names(), key=lambda name: catalog.packaged()[name]["n_rows"])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=__doc__)
+    parser.add_argument("--data", nargs="*", default=by_size, choices=by_size, metavar="NAME")
+    parser.add_argument("--groups", nargs="*", default=[group.name for group in GROUPS])
+    parser.add_argument("--epsilons", nargs="*", type=float, default=[0.1, 0.5, 1.0, 2.0, 4.0])
+    parser.add_argument("--seeds", type=int, default=5, help="seeds 0, 1, ... (default 5)")
+    return parser.parse_args()
+
+
+def available(group: Group) -> bool:
+    """Tell whether the group can run; ours only once the package has the private forest."""
+    import dpforest
+
+    return group.name != "ours" or hasattr(dpforest, "PrivateForestClassifier")
+
+
+def measure(name: str, seed: int, groups: list[Group], epsilons: list[float]) -> None:
+    """Measure the missing cells of one split, a group at a time."""
+    n_classes = len(catalog.packaged()[name]["target"].get("classes", ()))
+    for group in groups:
+        if not group.suits(n_classes):
+            continue
+        done = {result.cell for result in results.read(group.name)}
+        wanted = [Cell(name, method, eps, seed) for method, eps in group.settings(epsilons)]
+        missing = [cell for cell in wanted if cell not in done]
+        if missing:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "split.npz"
+                data.make_split(name, seed).save(path)
+                run(group, path, missing)
+
+
+def run(group: Group, split: Path, cells: list[Cell]) -> None:
+    """Hand the cells to the group's worker and keep each answer as it comes."""
+    python = python_with(group.name, group.requirements) if group.requirements else sys.executable
+    with subprocess.Popen(
+        [python, "-m", f"benchmarks.accuracy.methods.{group.name}", split],
+        cwd=ROOT,
+        env={**os.environ, **ONE_CORE},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as worker:
+        for cell in cells:
+            print(json.dumps(asdict(cell)), file=worker.stdin, flush=True)
+            answer = worker.stdout.readline()
+            if not answer:
+                print(f"{cell} failed; the worker's message is above", file=sys.stderr)
+                break
+            result = Result(**json.loads(answer))
+            results.append(group.name, result)
+            print(
+                f"{result.dataset:20} {result.method:24} eps {result.epsilon:<4g} "
+                f"seed {result.seed}  {result.score:.4f}  {result.seconds:.1f} s",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

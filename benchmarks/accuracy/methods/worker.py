@@ -1,0 +1,32 @@
+"""Measure cells in a subprocess: a split file as argument, a cell a line in, a result out."""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from benchmarks.accuracy.splits import Split
+
+Predictor = Callable[[Split, str, float, int], np.ndarray]
+
+
+def serve(predict: Predictor) -> None:
+    """Answer every line of standard input; a library that prints does so on standard error."""
+    answers, sys.stdout = sys.stdout, sys.stderr
+    split = Split.load(Path(sys.argv[1]))
+    for line in sys.stdin:
+        cell = json.loads(line)
+        start = time.perf_counter()
+        predicted = predict(split, cell["method"], float(cell["epsilon"]), cell["seed"])
+        seconds = time.perf_counter() - start
+        answer = {"score": score(split, predicted), "seconds": round(seconds, 3)}
+        print(json.dumps({**cell, **answer}), file=answers, flush=True)
+
+
+def score(split: Split, predicted: np.ndarray) -> float:
+    """Return the accuracy, or the mean squared error of a numeric target."""
+    if split.n_classes:
+        return round(float(np.mean(predicted == split.y_test)), 5)
+    return round(float(np.mean((predicted - split.y_test) ** 2)), 7)
