@@ -6,13 +6,14 @@ bins, cuts and trees made from it cost no privacy. See ``docs/schema.md`` for th
 """
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from dpforest.categories import Category
-from dpforest.exceptions import SchemaError
+from dpforest.exceptions import PrivacyLeakWarning, SchemaError
 from dpforest.features import (
     CategoricalFeature,
     Feature,
@@ -23,6 +24,8 @@ from dpforest.features import (
 )
 
 __all__ = ["CategoricalFeature", "Category", "Feature", "NumericFeature", "Schema", "Target"]
+
+Task = Literal["auto", "classification", "regression"]
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,41 @@ class Schema:
             features=tuple(_read_feature(item, i) for i, item in enumerate(features)),
             target=None if target is None else _read_target(target),
         )
+
+    @classmethod
+    def from_frame(cls, X: Any, y: Any = None, *, task: Task = "auto") -> Self:
+        """Read a schema off the data, with a PrivacyLeakWarning: bounds and categories are private.
+
+        For trials, and for data that is public anyway. `infer` pays for the same instead.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, Table of pyarrow, 2-D array or list of rows
+            The features; columns without names are called x0, x1, ...
+        y : array-like, series or str, optional
+            The target, or the name of its column in `X`.
+        task : {"auto", "classification", "regression"}
+            What the target is; "auto" takes texts, booleans and whole numbers for classes.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore", PrivacyLeakWarning)
+        ...     schema = Schema.from_frame([[30.0, "no"], [50.5, "yes"]], [0, 1])
+        >>> schema.features[0]
+        NumericFeature(name='x0', low=30.0, high=50.5, integer=False, cuts=None)
+        """
+        from dpforest.records.observe import observe
+
+        features, target = observe(X, y, task)
+        warnings.warn(
+            "the schema was read from the data: its bounds, categories and classes are private "
+            "and were not paid for; declare a Schema, or pay with Schema.infer",
+            PrivacyLeakWarning,
+            stacklevel=2,
+        )
+        return cls(features, target)
 
     def save(self, path: str | Path) -> None:
         """Write the schema to a JSON file."""

@@ -1,6 +1,6 @@
 """One column of a table, or one value a record: as numbers, or as codes of distinct values."""
 
-from typing import Any
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -12,6 +12,9 @@ from dpforest.exceptions import SchemaError
 
 Array = NDArray[Any]
 NUMBER_KINDS = "iufb"
+Kind = Literal["integers", "reals", "booleans", "texts"]
+
+_KIND_OF_LETTER: dict[str, Kind] = {"i": "integers", "u": "integers", "f": "reals", "b": "booleans"}
 
 
 class Column:
@@ -26,6 +29,18 @@ class Column:
         if isinstance(self._values, np.ndarray):
             return self._values
         return np.asarray(self._values.to_numpy())
+
+    @property
+    def kind(self) -> Kind:
+        """What the type says of the values, without a look at them."""
+        dtype = self._values.dtype
+        if isinstance(dtype, np.dtype):
+            return _KIND_OF_LETTER.get(dtype.kind, "texts")
+        if isinstance(dtype, nw.Boolean):
+            return "booleans"
+        if dtype.is_integer():
+            return "integers"
+        return "reals" if dtype.is_numeric() else "texts"
 
     @property
     def is_numeric(self) -> bool:

@@ -7,6 +7,7 @@ value or a number of records.
 from typing import Any
 
 import narwhals.stable.v2 as nw
+from narwhals.exceptions import DuplicateError
 from scipy.sparse import issparse
 
 from dpforest.exceptions import SchemaError
@@ -36,7 +37,7 @@ class Frame:
         self._array: Array | None = None
         self._table: nw.DataFrame[Any] | None = None
         if nw.dependencies.is_into_dataframe(data):
-            self._table = nw.from_native(data, eager_only=True)
+            self._table = _as_table(data)
             shape = self._table.shape
         else:
             self._array = _as_table_array(data)
@@ -102,9 +103,24 @@ class Frame:
             _check_names(self.names, names)
             where = dict(zip(self.names, self._order, strict=True))
             order = tuple(where[name] for name in names)
-        selected = object.__new__(Frame)
-        selected.__dict__.update(self.__dict__, _order=order, names=names)
-        return selected
+        return self._view(order, names)
+
+    def split(self, target: str) -> tuple["Frame", Column]:
+        """Return the other columns, and the named one."""
+        if self.names is None or target not in self.names:
+            raise SchemaError(f"target: X has no column {target!r}; name one of its columns")
+        if self.n_columns == 1:
+            raise SchemaError(f"target: {target!r} is the only column of X; no feature is left")
+        at = self.names.index(target)
+        others = self._view(
+            self._order[:at] + self._order[at + 1 :], self.names[:at] + self.names[at + 1 :]
+        )
+        return others, self.series(at)
+
+    def _view(self, order: tuple[int, ...], names: tuple[str, ...]) -> "Frame":
+        view = object.__new__(Frame)
+        view.__dict__.update(self.__dict__, _order=order, names=names)
+        return view
 
     def _read_names(self) -> tuple[str, ...] | None:
         if self._table is None:
@@ -118,10 +134,21 @@ class Frame:
                 "Feature names are only supported if all input features have string names: "
                 "rename the columns with X.columns = X.columns.astype(str)"
             )
-        if len(set(names)) < len(names):
-            repeated = sorted({name for name in names if names.count(name) > 1})
-            raise SchemaError(f"X has several columns of the same name: {_listed(repeated)}")
         return tuple(names)
+
+
+def _as_table(data: Any) -> nw.DataFrame[Any]:
+    try:
+        table = nw.from_native(data, eager_only=True)
+        names = table.columns
+    except DuplicateError:
+        names = list(data.columns)
+    repeated = list({name: None for name in names if names.count(name) > 1})
+    if repeated:
+        raise SchemaError(
+            f"X has several columns of the same name: {_listed(repeated)}; rename them"
+        )
+    return table
 
 
 def _as_table_array(data: Any) -> Array:
