@@ -139,15 +139,9 @@ class Frame:
 
 def _as_table(data: Any) -> nw.DataFrame[Any]:
     try:
-        table = nw.from_native(data, eager_only=True)
-        names = table.columns
-    except DuplicateError:
-        names = list(data.columns)
-    repeated = list({name: None for name in names if names.count(name) > 1})
-    if repeated:
-        raise SchemaError(
-            f"X has several columns of the same name: {_listed(repeated)}; rename them"
-        )
+        table: nw.DataFrame[Any] = nw.from_native(data, eager_only=True)
+    except DuplicateError as error:
+        raise SchemaError(f"X has columns of the same name; rename them. {error}") from None
     return table
 
 
