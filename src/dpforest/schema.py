@@ -8,9 +8,9 @@ bins, cuts and trees made from it cost no privacy. See ``docs/schema.md`` for th
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from dpforest.categories import Category
 from dpforest.exceptions import PrivacyLeakWarning, SchemaError
@@ -23,6 +23,9 @@ from dpforest.features import (
     feature_where,
 )
 
+if TYPE_CHECKING:
+    from dpforest.privacy.ledger import Ledger
+
 __all__ = ["CategoricalFeature", "Category", "Feature", "NumericFeature", "Schema", "Target"]
 
 Task = Literal["auto", "classification", "regression"]
@@ -31,6 +34,8 @@ Task = Literal["auto", "classification", "regression"]
 @dataclass(frozen=True)
 class Schema:
     """The public description of a table: its features in order, and the target.
+
+    `ledger` is what the schema cost, when it was paid for with `infer`; None when it was declared.
 
     Examples
     --------
@@ -49,6 +54,7 @@ class Schema:
 
     features: tuple[Feature, ...]
     target: Target | None = None
+    ledger: "Ledger | None" = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         features = tuple(self.features) if isinstance(self.features, Sequence) else ()
@@ -108,6 +114,8 @@ class Schema:
         entry: dict[str, Any] = {"features": [feature.to_dict() for feature in self.features]}
         if self.target is not None:
             entry["target"] = self.target.to_dict()
+        if self.ledger is not None:
+            entry["ledger"] = self.ledger.to_dict()
         return entry
 
     @classmethod
@@ -134,6 +142,7 @@ class Schema:
         return cls(
             features=tuple(_read_feature(item, i) for i, item in enumerate(features)),
             target=None if target is None else _read_target(target),
+            ledger=None if "ledger" not in entry else _read_ledger(entry["ledger"]),
         )
 
     @classmethod
@@ -170,6 +179,68 @@ class Schema:
             stacklevel=2,
         )
         return cls(features, target)
+
+    @classmethod
+    def infer(
+        cls,
+        X: Any,
+        *,
+        target: Any = None,
+        epsilon: float,
+        delta: float = 0.0,
+        universe: Mapping[str, Sequence[Category]] | None = None,
+        task: Task = "auto",
+        neighbors: Literal["add_remove", "replace_one"] = "add_remove",
+        random_state: int | None = None,
+    ) -> Self:
+        """Read a schema off the data through noise, for a price that `ledger` records.
+
+        Names and types of the columns count as public. Bounds of numeric columns are powers of
+        two; categories and classes are those whose noisy count clears a threshold. The price comes
+        on top of what a model fitted with the schema costs.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, Table of pyarrow, 2-D array or list of rows
+            The table.
+        target : str, array-like or series, optional
+            The column of the target in `X`, or its values.
+        epsilon : float
+            The budget, shared evenly by the columns that are asked.
+        delta : float
+            Needed to search categories or classes; well below one over the number of records.
+        universe : mapping of str to sequence, optional
+            Categories (or classes) that are declared: these columns are not asked.
+        task : {"auto", "classification", "regression"}
+            What the target is; "auto" takes all but real numbers for classes.
+        neighbors : {"add_remove", "replace_one"}
+            What is protected: adding or removing a record, or replacing one.
+        random_state : int, optional
+            Makes the noise reproducible, for tests only.
+
+        Examples
+        --------
+        >>> X = [[age] for age in range(20, 60)] * 50
+        >>> schema = Schema.infer(X, epsilon=1.0, random_state=0)
+        >>> schema.features[0]
+        NumericFeature(name='x0', low=16.0, high=64.0, integer=True, cuts=None)
+        >>> schema.ledger.epsilon
+        1.0
+        """
+        from dpforest.privacy.inference import infer_schema
+
+        return cls(
+            *infer_schema(
+                X,
+                target,
+                epsilon=epsilon,
+                delta=delta,
+                universe=universe or {},
+                task=task,
+                neighbors=neighbors,
+                random_state=random_state,
+            )
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the schema to a JSON file."""
@@ -210,6 +281,12 @@ def _read_target(item: object) -> Target:
     entry = _mapping(item, "target")
     known = {key: entry[key] for key in ("name", "classes", "low", "high") if key in entry}
     return Target(**known)
+
+
+def _read_ledger(item: object) -> "Ledger":
+    from dpforest.privacy.ledger import Ledger
+
+    return Ledger.from_dict(_mapping(item, "ledger"))
 
 
 def _mapping(item: object, where: str) -> Mapping[str, Any]:
