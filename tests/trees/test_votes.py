@@ -6,7 +6,9 @@ from hypothesis.extra.numpy import arrays
 
 from dpforest.trees.votes import VOTING, class_shares, draw_classes, leaf_votes, normalise
 
-COUNTS = arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(2, 4)), elements=st.integers(-9, 9))
+COUNTS = arrays(
+    np.float64, st.tuples(st.integers(1, 6), st.integers(2, 4)), elements=st.integers(-9, 9)
+)
 
 
 @given(COUNTS)
@@ -33,9 +35,7 @@ def test_normalised_votes_are_probabilities_that_keep_the_winner(votes):
     probabilities = normalise(votes)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     told = votes.max(axis=1) > 0
-    np.testing.assert_array_equal(
-        probabilities[told].argmax(axis=1), votes[told].argmax(axis=1)
-    )
+    np.testing.assert_array_equal(probabilities[told].argmax(axis=1), votes[told].argmax(axis=1))
 
 
 def test_empty_leaves_draw_uniform_shares():

@@ -12,8 +12,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpforest.exceptions import ModelFileError
@@ -70,6 +71,13 @@ class PrivateEstimator(BaseEstimator):
         super().__init_subclass__(**kwargs)
         ESTIMATORS[cls.__name__] = cls
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
     def _check_shared_parameters(self, groups: Any) -> None:
         check_epsilon(self.epsilon)
         check_delta(getattr(self, "delta", 0.0))
@@ -86,9 +94,13 @@ class PrivateEstimator(BaseEstimator):
 
     def _open(self, X: Any, y: Any, groups: Any, streams: Streams) -> Curator:
         """Check everything there is to check and open the table; nothing is spent yet."""
+        frame = Frame(X)
         validate_data(self, X, skip_check_array=True)
+        y = self._check_y(y)
         inferred = self.schema is None
         self.schema_ = self._resolve_schema(X, y)
+        # A schema for the other task is refused before the target is read.
+        _ = self.schema_.classes if is_classifier(self) else self.schema_.target_bounds
         ledger = Ledger(
             check_epsilon(self.epsilon),
             check_delta(getattr(self, "delta", 0.0)),
@@ -105,10 +117,29 @@ class PrivateEstimator(BaseEstimator):
                 "declare a Schema, or pay for one with Schema.infer"
             )
         curator = open_table(
-            X, y, self.schema_, ledger=ledger, bits=streams.noise, groups=groups, n_jobs=self.n_jobs
+            frame,
+            y,
+            self.schema_,
+            ledger=ledger,
+            bits=streams.noise,
+            groups=groups,
+            n_jobs=self.n_jobs,
         )
         self.ledger_ = ledger
         return curator
+
+    def _check_y(self, y: Any) -> Any:
+        """What scikit-learn's users expect of y; the rest is checked against the schema."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        if getattr(y, "ndim", 1) == 2:
+            y = column_or_1d(y, warn=True)
+        if self.schema is None and is_classifier(self):
+            assert_all_finite(y, input_name="y")
+            check_classification_targets(y)
+        return y
 
     def _resolve_schema(self, X: Any, y: Any) -> Schema:
         if self.schema is None:
@@ -142,8 +173,11 @@ class PrivateEstimator(BaseEstimator):
         """Bin the rows of a question; columns are matched by name, in any order."""
         check_is_fitted(self, "ledger_")
         frame = Frame(X)
-        if frame.names is None:
-            validate_data(self, X, skip_check_array=True, reset=False)
+        if frame.names is None and frame.n_columns != self.n_features_in_:
+            raise ValueError(
+                f"X has {frame.n_columns} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
         return self.encoding_.bins(frame.select(self.schema_), n_jobs=self.n_jobs)
 
     encoding_: Encoding

@@ -24,7 +24,7 @@ def check_delta(delta: Any) -> float:
     """A number from 0 (pure epsilon) to below 1."""
     if isinstance(delta, bool) or not isinstance(delta, Real):
         raise TypeError(f"delta must be a number, got {delta!r}: delta=1e-6 is a usual choice")
-    if not 0 <= delta < 1:
+    if not 0 <= float(delta) < 1:
         raise ValueError(
             f"delta must be at least 0 and below 1, got {delta!r}: choose it well below one over "
             "the number of records, or 0 for pure epsilon"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
@@ -15,7 +16,7 @@ from dpforest.privacy.curator import Curator, Sampling
 from dpforest.records.encode import Encoding
 from dpforest.records.routing import add_leaf_values, strongest_leaf
 from dpforest.schema import Schema
-from dpforest.trees.growers import grow_binary, grow_multiway
+from dpforest.trees.growers import grow_binary, grow_multiway, refuse_too_many_leaves
 from dpforest.trees.pruning import largest_share, most_confident_nodes, prune
 from dpforest.trees.rules import auto_depth, auto_trees
 from dpforest.trees.structure import Forest
@@ -162,6 +163,27 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
             print(self.ledger_.explain())
         return self
 
+    def revote(self, voting: Voting, *, pruning: Literal["snr"] | None = None) -> Self:
+        """Let the leaves vote by another rule, without another look at the data.
+
+        Post-processing of what was released, so it costs nothing and the ledger stays as it is.
+        Leaves that saw nothing draw their shares anew.
+
+        Parameters
+        ----------
+        voting, pruning
+            As in the constructor.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self, "ledger_")
+        self._check_voting(voting, pruning)
+        self.voting, self.pruning = voting, pruning
+        self._prepare_votes(Streams.of(self.random_state).structure.spawn(1)[0])
+        return self
+
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The votes for each class, as probabilities.
 
@@ -186,22 +208,27 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
         if self.voting == "probabilistic":
             seed = None if self.random_state is None else check_random_state(self.random_state)
             rng = np.random.default_rng(None if seed is None else seed.randint(2**31 - 1))
-            return np.take(self.classes_, draw_classes(probabilities, rng))
-        return np.take(self.classes_, probabilities.argmax(axis=1))
+            return np.asarray(self.classes_[draw_classes(probabilities, rng)])
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     def _check_parameters(self, groups: Any) -> None:
         self._check_shared_parameters(groups)
         check_count_or_auto("n_estimators", self.n_estimators)
         check_count_or_auto("max_depth", self.max_depth)
+        if self.splits == "binary" and self.max_depth != "auto":
+            refuse_too_many_leaves(2.0**self.max_depth)
         check_count("max_bins", self.max_bins, low=2)
         if self.n_hint is not None:
             check_count("n_hint", self.n_hint)
         check_choice("splits", self.splits, ("binary", "multiway"))
         check_choice("sampling", self.sampling, ("shared", "disjoint"))
         check_choice("leaves", self.leaves, ("counts", "label"))
-        check_choice("voting", self.voting, VOTING)
-        check_choice("pruning", self.pruning, (None, "snr"))
-        if self.leaves == "label" and (self.pruning or self.voting in ("most_confident",)):
+        self._check_voting(self.voting, self.pruning)
+
+    def _check_voting(self, voting: str, pruning: str | None) -> None:
+        check_choice("voting", voting, VOTING)
+        check_choice("pruning", pruning, (None, "snr"))
+        if self.leaves == "label" and (pruning or voting == "most_confident"):
             raise ValueError(
                 "leaves='label' releases no counts, which pruning and voting='most_confident' "
                 "need: use leaves='counts'"

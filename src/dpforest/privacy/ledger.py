@@ -112,6 +112,7 @@ class Ledger:
         self.reproducible_noise = reproducible_noise
         self._entries: list[Entry] = []
         self._voided: list[str] = []
+        self._remarks: list[str] = []
         self._total = Cost()
 
     @property
@@ -139,6 +140,13 @@ class Ledger:
         return nearest if exact(nearest) <= left else math.nextafter(nearest, 0)
 
     @property
+    def unspent_epsilon(self) -> Amount:
+        """Budget less `epsilon`, exactly: what a last release may still cost."""
+        if self.budget_epsilon == math.inf:
+            return math.inf
+        return self.budget_epsilon - self._epsilon_of(self._total)
+
+    @property
     def remaining_delta(self) -> float:
         """Budget less `delta`."""
         return float(self.budget_delta) - self.delta
@@ -160,7 +168,8 @@ class Ledger:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the guarantee should know beside it."""
         written = dict.fromkeys(spend.note for spend in spends_of(self._entries) if spend.note)
-        return (*((REPRODUCIBLE,) if self.reproducible_noise else ()), *written)
+        reproducible = (REPRODUCIBLE,) if self.reproducible_noise else ()
+        return (*reproducible, *written, *self._remarks)
 
     def debit(self, entry: Entry) -> None:
         """Append an entry, or raise BudgetExceededError and change nothing.
@@ -185,6 +194,11 @@ class Ledger:
             raise ValueError("the reason is empty, expected a sentence that users will read")
         if reason not in self._voided:
             self._voided.append(reason)
+
+    def note(self, remark: str) -> None:
+        """Add what a reader of the guarantee should know beside it."""
+        if remark not in self._remarks:
+            self._remarks.append(remark)
 
     def explain(self) -> str:
         """Return the proof of the guarantee as a tree of spends, with the rule at each branch."""
@@ -211,6 +225,7 @@ class Ledger:
             "reproducible_noise": self.reproducible_noise,
             "guarantee": asdict(guarantee) if guarantee else None,
             "voided": list(self._voided),
+            "remarks": list(self._remarks),
             "entries": [entry_to_dict(entry) for entry in self._entries],
         }
 
@@ -227,6 +242,8 @@ class Ledger:
             )
             for reason in written["voided"]:
                 ledger.void(reason)
+            for remark in written["remarks"]:
+                ledger.note(remark)
             for entry in map(entry_from_dict, written["entries"]):
                 # What was spent was spent: history is read, not put to the budget again.
                 ledger._append(entry, ledger._total + entry.cost())

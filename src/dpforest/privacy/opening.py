@@ -19,7 +19,7 @@ from dpforest.schema import Schema
 
 
 def open_table(
-    X: Any,
+    frame: Frame,
     y: Any,
     schema: Schema,
     *,
@@ -32,7 +32,7 @@ def open_table(
 
     Parameters
     ----------
-    X : frame or array
+    frame : Frame
         The features.
     y : array-like
         The target: classes or bounded numbers, as the schema's target says.
@@ -47,7 +47,7 @@ def open_table(
     n_jobs : int, optional
         Threads.
     """
-    frame = Frame(X).select(schema)
+    frame = frame.select(schema)
     target = _encode_target(y, schema, frame.n_rows)
     keep = None
     if groups is not None:

@@ -47,7 +47,7 @@ class Frame:
         self.names: tuple[str, ...] | None = self._read_names()
         if not self._order:
             # The shape is worded as scikit-learn words it, less the private number of records.
-            raise SchemaError("X has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required")
+            raise SchemaError("X has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
         if not self.n_rows:
             raise SchemaError("X is empty (0 sample(s)): at least one record is needed")
 

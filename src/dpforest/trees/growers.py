@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dpforest.trees.structure import WORDS_PER_NODE, FeatureBins, Forest
 
-MAX_LEAVES = 1 << 24  # a forest beyond this would not fit the memory of an ordinary machine
+MAX_LEAVES = 1 << 22  # a forest beyond this would not fit the memory of an ordinary machine
 
 Words = NDArray[np.uint64]
 
@@ -43,7 +43,7 @@ def grow_binary(
     -------
     Forest
     """
-    _refuse_too_many_leaves(n_trees * 2.0**max_depth)
+    refuse_too_many_leaves(n_trees * 2.0**max_depth)
     nodes_per_tree = 2 ** (max_depth + 1) - 1
     n_nodes = n_trees * nodes_per_tree
     in_tree = np.tile(np.arange(nodes_per_tree), n_trees)
@@ -118,7 +118,7 @@ def _grow_one_multiway(
     for _ in range(depth):
         chosen = np.where(used, -1.0, rng.random(used.shape)).argmax(axis=1)
         fan_out = bins.n_bins[chosen]
-        _refuse_too_many_leaves(float(fan_out.sum()))
+        refuse_too_many_leaves(float(fan_out.sum()))
         n_before += len(chosen)
         features.append(chosen)
         first_children.append(n_before + np.cumsum(fan_out) - fan_out)
@@ -143,14 +143,16 @@ def _random_splits(
     # One category is forced to each side, so that no split is empty.
     categorical = ((coins & values) | ONE_BIT[right]) & ~ONE_BIT[left]
     split = np.where(bins.categorical[feature][:, None], categorical, numeric)
-    return split | (coins & ~values)
+    split |= coins & ~values
+    return np.asarray(split, np.uint64)
 
 
 def _number_leaves(is_leaf: NDArray[np.bool_]) -> NDArray[np.int32]:
     return np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.int32)
 
 
-def _refuse_too_many_leaves(n_leaves: float) -> None:
+def refuse_too_many_leaves(n_leaves: float) -> None:
+    """ValueError when a forest of so many leaves would not fit the memory."""
     if n_leaves > MAX_LEAVES:
         raise ValueError(
             f"the forest would have {n_leaves:.0f} leaves, more than {MAX_LEAVES}: "

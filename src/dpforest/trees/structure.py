@@ -155,6 +155,7 @@ class Forest:
             and bool((np.where(leaf, self.first_child == nodes, self.first_child > nodes)).all())
             and bool((last_child < n).all())
             and bool(self.multiway or np.isin(self.n_children, (0, 2)).all())
+            and np.array_equal(self.leaf_id >= 0, leaf)
             and np.array_equal(np.sort(self.leaf_id[leaf]), np.arange(leaf.sum()))
         )
         if not whole:

@@ -26,10 +26,11 @@ def class_shares(counts: Values, rng: np.random.Generator) -> Values:
     rng : numpy.random.Generator
         The public stream, for empty leaves.
     """
-    clipped = np.clip(counts, 0.0, None)
+    clipped: Values = np.clip(counts, 0.0, None)
     empty = clipped.sum(axis=1) == 0.0
     clipped[empty] = rng.dirichlet(np.ones(counts.shape[1]), empty.sum())
-    return clipped / clipped.sum(axis=1, keepdims=True)
+    clipped /= clipped.sum(axis=1, keepdims=True)
+    return clipped
 
 
 def leaf_votes(counts: Values, voting: Voting, rng: np.random.Generator) -> Values:
@@ -43,7 +44,7 @@ def leaf_votes(counts: Values, voting: Voting, rng: np.random.Generator) -> Valu
         return counts
     shares = class_shares(counts, rng)
     if voting == "majority":
-        return np.eye(counts.shape[1])[shares.argmax(axis=1)]
+        return np.asarray(np.eye(counts.shape[1])[shares.argmax(axis=1)])
     return shares
 
 
@@ -60,4 +61,4 @@ def draw_classes(probabilities: Values, rng: np.random.Generator) -> NDArray[np.
     """One class a row, drawn with the row's probabilities (probabilistic averaging)."""
     thresholds = rng.random((len(probabilities), 1))
     below = (np.cumsum(probabilities, axis=1) <= thresholds).sum(axis=1)
-    return below.clip(max=probabilities.shape[1] - 1)
+    return np.asarray(np.minimum(below, probabilities.shape[1] - 1))

@@ -1,0 +1,1 @@
+"""Speed, memory and accuracy, measured against peers in the same run."""
