@@ -45,6 +45,7 @@ def state(book):
 # Totals
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.fractions(0, 10, max_denominator=1000), max_size=10))
 def test_pure_spends_add_exactly(epsilons):
     book = ledger(math.inf)
@@ -96,6 +97,7 @@ def test_a_debit_never_lowers_what_is_spent(amounts, kind):
 # Budget
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.integers(1, 200), st.sampled_from([0.1, 0.3, 0.7, 1.0, 1.1, 2.3]))
 def test_exact_shares_fill_the_budget_and_not_a_grain_more(shares, epsilon):
     for total in (Fraction(str(epsilon)), Fraction(epsilon)):
@@ -171,6 +173,7 @@ def test_refusal_names_the_entry_and_changes_nothing(epsilon, delta, entry):
     book.debit(pure(0.8))
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.fractions(0, 1, max_denominator=50), min_size=1, max_size=8))
 def test_never_beyond_the_budget_and_the_rest_is_affordable(epsilons):
     book = ledger(1)
@@ -269,6 +272,7 @@ def test_explain_is_the_proof():
     ]
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.uuids().map(str), min_size=1, max_size=5, unique=True))
 def test_explain_mentions_every_entry(labels):
     book = ledger(reproducible_noise=True)
@@ -347,7 +351,7 @@ DAMAGE = [
 def test_a_damaged_ledger_is_refused(damage):
     written = json.loads(json.dumps(full_ledger().to_dict()))
     damage(written)
-    with pytest.raises(ModelFileError, match="ledger is damaged.*expected.*train again"):
+    with pytest.raises(ModelFileError, match=r"ledger is damaged.*expected.*train again"):
         Ledger.from_dict(written)
 
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest.privacy.spends import Approximate, Branch, Gaussian, Pure, Spend
@@ -30,6 +30,7 @@ entries = st.recursive(
 )
 
 
+@settings(deadline=None, max_examples=50)
 @given(entries)
 def test_round_trip_through_json(entry):
     text = json.dumps(entry_to_dict(entry), allow_nan=False)

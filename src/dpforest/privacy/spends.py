@@ -180,10 +180,12 @@ class Cost:
         """Root of the sum of mu^2, rounded up."""
         if self.mu_squared == math.inf:
             return math.inf
-        root = math.sqrt(self.mu_squared)
-        while Fraction(root) ** 2 < self.mu_squared:
-            root = math.nextafter(root, math.inf)
-        return root
+        square = Fraction(self.mu_squared)
+        # An integer root with 64 bits to spare: doubles would underflow for squares of tiny mu.
+        bits = max(0, (square.denominator.bit_length() - square.numerator.bit_length()) // 2 + 64)
+        above = math.isqrt((square.numerator << 2 * bits) // square.denominator) + 1
+        root = float(Fraction(above, 1 << bits)) if square else 0.0
+        return root if Fraction(root) ** 2 >= square else math.nextafter(root, math.inf)
 
     def __add__(self, other: "Cost") -> "Cost":
         """Compose sequentially."""
