@@ -5,6 +5,8 @@ when ``bin <= b``. Values beyond the bounds are clipped to them. After the bins 
 one for missing values and, for categories, one for unseen values.
 """
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,9 +17,9 @@ from numpy.typing import NDArray
 from dpforest.categories import Category, CategoryIndex
 from dpforest.exceptions import SchemaError
 from dpforest.records.frames import Column, Frame, as_column
-from dpforest.records.kernels import bin_columns
+from dpforest.records.kernels import bin_columns, match_numbers
 from dpforest.records.threads import map_rows
-from dpforest.schema import NumericFeature, Schema
+from dpforest.schema import CategoricalFeature, NumericFeature, Schema
 from dpforest.trees.structure import FeatureBins
 
 MAX_VALUE_BINS = 255
@@ -109,11 +111,16 @@ class Encoding:
             array, order = table
             self._bin_numbers(array, [order[j] for j in numeric], out, numeric, n_jobs)
         for j, cuts in enumerate(self.cuts):
-            column = frame.series(j)
             if cuts is None:
-                self._bin_categories(column, out, j)
+                feature = self.schema.features[j]
+                assert isinstance(feature, CategoricalFeature)
+                missing, unseen = int(self.n_values[j]), int(self.unseen[j])
+                out[:, j] = match_categories(
+                    frame.series(j), feature.categories, missing, unseen, n_jobs
+                )
             elif table is None:
-                self._bin_numbers(column.numbers()[:, np.newaxis], [0], out, [j], n_jobs)
+                numbers = frame.series(j).numbers()[:, np.newaxis]
+                self._bin_numbers(numbers, [0], out, [j], n_jobs)
         return out
 
     def _bin_numbers(
@@ -137,20 +144,11 @@ class Encoding:
         step = max(64, CACHED_VALUES // values.shape[1])
 
         def work(rows: slice) -> None:
-            for start in range(rows.start, rows.stop, step):
-                part = slice(start, min(rows.stop, start + step))
+            for part in _parts(rows, step):
                 block = values[part] if ready else np.array(values[part], np.float64, order="C")
                 bin_columns(block, source, *tables, out[part], target)
 
         map_rows(work, len(values), n_jobs)
-
-    def _bin_categories(self, column: Column, out: NDArray[np.uint8], j: int) -> None:
-        feature = self.schema.features[j]
-        assert not isinstance(feature, NumericFeature)
-        positions = match_categories(column, feature.categories)
-        positions[positions == MISSING] = self.n_values[j]
-        positions[positions == UNSEEN] = self.unseen[j]
-        out[:, j] = positions
 
     @cached_property
     def _cut_tables(self) -> tuple[NDArray[Any], ...]:
@@ -184,38 +182,54 @@ def public_cuts(feature: NumericFeature, max_bins: int) -> NDArray[np.float64]:
 
 def _even_scale(cuts: NDArray[np.float64], feature: NumericFeature) -> float:
     """Cuts in a unit, if a guess of the bin by it is off by at most one; else 0."""
-    if not cuts.size:
-        return 0.0
     scale = (cuts.size + 1) / (feature.high - feature.low)
+    if not cuts.size or not math.isfinite(scale):
+        return 0.0
     guesses = (cuts - feature.low) * scale
-    even = np.isfinite(scale) and np.abs(guesses - np.arange(1, cuts.size + 1)).max() < 0.99
-    return float(scale) if even else 0.0
+    return scale if np.abs(guesses - np.arange(1, cuts.size + 1)).max() < 0.99 else 0.0
 
 
-def match_categories(column: Column, categories: tuple[Category, ...]) -> NDArray[np.int64]:
-    """Position of each value among the categories; MISSING or UNSEEN where there is none."""
+def match_categories(
+    column: Column,
+    categories: tuple[Category, ...],
+    missing: int = MISSING,
+    unseen: int = UNSEEN,
+    n_jobs: int | None = None,
+) -> NDArray[np.int32]:
+    """Return the position of each value among the categories, or `missing` or `unseen`."""
     index = CategoryIndex(categories)
     if column.is_numeric:
-        return _match_numbers(column.numbers(), index)
+        return _match_numbers(column.numbers(), index, missing, unseen, n_jobs)
     codes, distinct = column.levels()
     column.require_plain(distinct)
     found = [index.position(value) for value in distinct]
     # The code of missing values is -1, so their place is the last.
-    places = np.array([UNSEEN if at < 0 else at for at in found] + [MISSING], dtype=np.int64)
-    return np.take(places, codes)
+    places = [unseen if at < 0 else at for at in found] + [missing]
+    return np.take(np.array(places, dtype=np.int32), codes)
 
 
-def _match_numbers(values: NDArray[Any], index: CategoryIndex) -> NDArray[np.int64]:
+def _match_numbers(
+    values: NDArray[Any], index: CategoryIndex, missing: int, unseen: int, n_jobs: int | None
+) -> NDArray[np.int32]:
     # Categories take the type of the column, so that 0.1 is found among float32 values.
     kind = values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
     known = sorted(index.numbers.items())
-    numbers = np.array([number for number, _ in known], dtype=kind)
-    places = np.array([place for _, place in known] + [UNSEEN], dtype=np.int64)
-    at = np.searchsorted(numbers, values)
-    same = np.append(numbers, np.nan)[at] == values
-    found: NDArray[np.int64] = np.where(same, places[at], UNSEEN)
-    found[values != values] = MISSING
-    return found
+    numbers = np.array([number for number, _ in known], dtype=kind).astype(np.float64)
+    places = np.array([place for _, place in known], dtype=np.int32)
+    out = np.empty(len(values), dtype=np.int32)
+
+    def work(rows: slice) -> None:
+        for part in _parts(rows, CACHED_VALUES):
+            block = values[part].astype(np.float64)
+            match_numbers(block, numbers, places, missing, unseen, out[part])
+
+    map_rows(work, len(values), n_jobs)
+    return out
+
+
+def _parts(rows: slice, size: int) -> Iterator[slice]:
+    for start in range(rows.start, rows.stop, size):
+        yield slice(start, min(rows.stop, start + size))
 
 
 def encode_labels(y: Any, classes: tuple[Category, ...]) -> NDArray[np.int32]:
@@ -234,7 +248,7 @@ def encode_labels(y: Any, classes: tuple[Category, ...]) -> NDArray[np.int32]:
             f"y contains labels that are not among the declared classes {list(classes)}: "
             "add them to the classes of the schema's target, or leave those records out"
         )
-    return positions.astype(np.int32)
+    return positions
 
 
 def encode_target(y: Any, low: float, high: float) -> NDArray[np.float64]:

@@ -16,6 +16,8 @@ from dpforest.schema import Schema
 
 __all__ = ["Column", "Frame", "as_column"]
 
+SMALL_TABLE = 1 << 17  # values; a copy of a megabyte at most
+
 
 class Frame:
     """A table of any kind, read a column at a time.
@@ -59,9 +61,14 @@ class Frame:
     @property
     def number_table(self) -> tuple[Array, tuple[int, ...]] | None:
         """The table as one array of numbers, if it is one, and where its columns are in it."""
-        if self._array is not None and self._array.dtype.kind in NUMBER_KINDS:
-            return self._array, self._order
-        return None
+        array = self._array
+        # Reading a frame column by column has a price a column that a small table need not pay.
+        if self._table is not None and self.n_rows * self._table.shape[1] <= SMALL_TABLE:
+            numeric = all(dtype.is_numeric() for dtype in self._table.schema.values())
+            array = self._table.to_numpy() if numeric else None
+        if array is None or array.dtype.kind not in NUMBER_KINDS:
+            return None
+        return array, self._order
 
     def labels(self) -> tuple[str, ...]:
         """Return what to call the columns: their names, or x0, x1, ... when they have none."""

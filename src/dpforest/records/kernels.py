@@ -170,3 +170,23 @@ def bin_columns(values, sources, cuts, n_cuts, lows, scales, out, targets):
                 raw = np.float64(values[i, source])
                 b = _cuts_below(row, raw)
                 out[i, target] = np.uint8(b) if raw == raw else missing
+
+
+@njit(nogil=True, cache=True)
+def match_numbers(values, numbers, places, missing, unseen, out):
+    """Write into ``out`` the place of each value among the sorted ``numbers``, if it is there."""
+    for i in range(values.shape[0]):
+        value = values[i]
+        low, high = 0, numbers.shape[0]
+        while low < high:
+            middle = (low + high) >> 1
+            if numbers[middle] < value:
+                low = middle + 1
+            else:
+                high = middle
+        if value != value:
+            out[i] = missing
+        elif low < numbers.shape[0] and numbers[low] == value:
+            out[i] = places[low]
+        else:
+            out[i] = unseen
