@@ -1,0 +1,5 @@
+"""The command line: ``dpforest demo``, ``fit``, ``predict``, ``explain`` and more."""
+
+from dpforest.cli.commands import app
+
+__all__ = ["app"]

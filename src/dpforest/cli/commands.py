@@ -1,0 +1,163 @@
+"""The commands of ``dpforest``: thin wrappers over the library."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from dpforest.cli import demo as demonstration
+from dpforest.cli import estimators, inputs, tables
+from dpforest.cli.console import PlainErrors, working
+from dpforest.forests.base import load_model
+from dpforest.schema import Schema
+
+app = typer.Typer(
+    name="dpforest",
+    help="Differentially private forests for tabular data.",
+    cls=PlainErrors,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+TableIn = Annotated[Path, typer.Argument(metavar="TABLE", help="A .csv, .csv.gz or .parquet file.")]
+ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that fit saved.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="Makes the noise reproducible: for tests and papers, not for release."),
+]
+
+
+@app.command()
+def demo(
+    rows: Annotated[int, typer.Option(min=100, help="People in the synthetic census.")] = 50_000,
+    random_state: Seed = None,
+) -> None:
+    """Train on a synthetic census at several epsilons; print accuracies and a ledger."""
+    found = demonstration.run(rows, random_state)
+    typer.echo(found.title())
+    Console().print(found.table())
+    typer.echo(f"The ledger of the forest at epsilon = {demonstration.SHOWN:g}:\n")
+    typer.echo(found.ledger.explain())
+
+
+@app.command()
+def fit(
+    table: TableIn,
+    schema: Annotated[Path, typer.Option(help="What is public of the table, a JSON file.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to save the model.")],
+    epsilon: Annotated[float, typer.Option(help="The privacy budget.")] = 1.0,
+    delta: Annotated[float | None, typer.Option(help="For estimators that have one.")] = None,
+    target: Annotated[
+        str | None, typer.Option(help="The column to predict; else the schema's target.")
+    ] = None,
+    estimator: Annotated[
+        str, typer.Option(help="The name of the estimator.")
+    ] = estimators.default_name(),
+    groups: Annotated[
+        str | None, typer.Option(help="The column of the person, to protect persons.")
+    ] = None,
+    max_records_per_group: Annotated[
+        int | None, typer.Option(help="How many records of one person may count.")
+    ] = None,
+    random_state: Seed = None,
+) -> None:
+    """Train a private forest on a table and save it; print its ledger."""
+    tables.check_output(output)
+    declared = inputs.load_schema(schema)
+    column = inputs.target_column(declared, target)
+    model = inputs.build(
+        estimator,
+        epsilon=epsilon,
+        delta=delta,
+        schema=declared,
+        max_records_per_group=max_records_per_group,
+        random_state=random_state,
+    )
+    with working("reading"):
+        data = tables.read_declared(table, declared, column, [] if groups is None else [groups])
+    inputs.tell_ignored(data, declared, column, groups)
+    persons = {} if groups is None else {"groups": data.column(groups)}
+    with working("training"):
+        model.fit(data.select(declared.feature_names), data.column(column), **persons)
+    model.save(output)
+    typer.echo(model.ledger_.explain())
+    typer.echo(f"saved to {output}")
+
+
+@app.command()
+def predict(
+    model: ModelIn,
+    table: TableIn,
+    output: Annotated[Path, typer.Option("--output", "-o", help="A .csv or .parquet file.")],
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="A column for each class.")
+    ] = False,
+) -> None:
+    """Predict the rows of a table with a saved model; costs no budget."""
+    tables.check_table_name(output)
+    tables.check_output(output)
+    forest = load_model(model)
+    if probabilities and not hasattr(forest, "predict_proba"):
+        raise ValueError(f"{model} predicts numbers and has no --probabilities: leave it out")
+    data = tables.read_declared(table, forest.schema_, None, [])
+    rows = data.select(forest.schema_.feature_names)
+    with working("predicting"):
+        if probabilities:
+            columns = dict(
+                zip(map(str, forest.classes_), forest.predict_proba(rows).T, strict=True)
+            )
+        else:
+            columns = {"prediction": forest.predict(rows)}
+    tables.write_columns(output, columns)
+    typer.echo(f"saved to {output}")
+
+
+@app.command()
+def explain(model: ModelIn) -> None:
+    """Print the ledger of a saved model: what was spent, and the proof of its guarantee."""
+    typer.echo(load_model(model).ledger_.explain())
+
+
+@app.command()
+def schema(
+    table: TableIn,
+    target: Annotated[str, typer.Option(help="The column to predict.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The JSON file to write.")],
+    epsilon: Annotated[
+        float | None, typer.Option(help="Pay for the schema from the budget instead of leaking.")
+    ] = None,
+    delta: Annotated[float, typer.Option(help="Goes with --epsilon, for categories.")] = 0.0,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="A column to leave out, such as a key; repeatable.")
+    ] = None,
+) -> None:
+    """Write a starter schema from a table: leaking, to be edited, or paid for with --epsilon."""
+    tables.check_output(output)
+    data = tables.read_undeclared(table)
+    left_out = ignore or []
+    data.require([target, *left_out])
+    names = [name for name in data.names if name not in left_out]
+    if epsilon is None:
+        inputs.save_starter(data, names, target, output)
+        typer.echo(f"saved to {output}; it is PRIVATE, and fit refuses it until it is edited")
+        return
+    found = Schema.infer(data.select(names), target=target, epsilon=epsilon, delta=delta)
+    found.save(output)
+    typer.echo(f"saved to {output}; models trained with it cost their epsilon on top of:")
+    typer.echo(found.ledger.explain() if found.ledger else "nothing")
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="The paper, for example 004.")],
+    table: Annotated[int | None, typer.Option(help="One table of it; else all.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A smaller grid.")] = False,
+    out: Annotated[Path | None, typer.Option(help="The folder for results.")] = None,
+) -> None:
+    """Run a paper's experiment again and print it beside the published values."""
+    from dpforest import reproduce as papers
+
+    papers.run(paper, table=table, quick=quick, out=out)

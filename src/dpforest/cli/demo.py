@@ -1,0 +1,96 @@
+"""The demonstration: what privacy costs on a synthetic census, and the ledger of one forest."""
+
+import math
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from rich.table import Table
+from sklearn.ensemble import ExtraTreesClassifier
+
+from dpforest.cli import estimators
+from dpforest.cli.console import watched
+from dpforest.datasets import Dataset, make_census
+from dpforest.privacy.ledger import Ledger
+from dpforest.records.encode import Encoding
+from dpforest.records.frames import Frame
+
+EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
+SHOWN = 1.0
+TEST_ROWS = 20_000
+REPEATS = 5  # structures differ from fit to fit, by more than the noise at larger epsilons
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table: a model, its mean accuracy on fresh rows, seconds to fit and score."""
+
+    model: str
+    accuracy: float
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demonstration found."""
+
+    estimator: str
+    n_rows: int
+    rows: tuple[Row, ...]
+    ledger: Ledger
+
+    def title(self) -> str:
+        """Say what was trained on what."""
+        set_to = estimators.SHOWN_WITH.get(self.estimator, {})
+        options = ", ".join(f"{name}={value!r}" for name, value in set_to.items())
+        on = f"on a synthetic census of {self.n_rows:,} people, means of {REPEATS} fits"
+        return f"{self.estimator}({options})\n{on}"
+
+    def table(self) -> Table:
+        """Return the accuracies as a table for the terminal."""
+        table = Table()
+        table.add_column("model")
+        table.add_column("test accuracy", justify="right")
+        table.add_column("fit and score, s", justify="right")
+        for row in self.rows:
+            seconds = "" if row.seconds is None else f"{row.seconds:.2f}"
+            table.add_row(row.model, f"{row.accuracy:.3f}", seconds)
+        return table
+
+
+def run(n_rows: int, random_state: int | None) -> Demo:
+    """Train at several epsilons and without privacy; test on people drawn apart."""
+    train, test = make_census(n_rows, random_state=0), make_census(TEST_ROWS, random_state=1)
+    name = estimators.default_name()
+    kind, options = estimators.find(name), estimators.SHOWN_WITH.get(name, {})
+    # Compiling happens once after an install and is no part of the fitting times.
+    few = make_census(100, random_state=2)
+    kind(schema=few.schema, **options).fit(few.X, few.y)
+    majority = Counter(train.y.tolist()).most_common(1)[0][0]
+    rows = [Row("majority class", float(np.mean(test.y == majority)))]
+    epsilons = (*EPSILONS, math.inf)
+    for epsilon in watched(epsilons, "training", len(epsilons)):
+        accuracies, start = [], time.perf_counter()
+        for repeat in range(REPEATS):
+            seed = None if random_state is None else random_state + repeat
+            model = kind(epsilon=epsilon, schema=train.schema, random_state=seed, **options)
+            accuracies.append(model.fit(train.X, train.y).score(test.X, test.y))
+        label = "same forest, no noise" if math.isinf(epsilon) else f"epsilon = {epsilon:g}"
+        seconds = (time.perf_counter() - start) / REPEATS
+        rows.append(Row(label, float(np.mean(accuracies)), seconds))
+        if epsilon == SHOWN:
+            ledger = model.ledger_
+    rows.append(_not_private(train, test))
+    return Demo(name, n_rows, tuple(rows), ledger)
+
+
+def _not_private(train: Dataset, test: Dataset) -> Row:
+    """Train scikit-learn's forest on the same bins: what a model without privacy reaches."""
+    encoding = Encoding.from_schema(train.schema)
+    forest = ExtraTreesClassifier(n_estimators=100, min_samples_leaf=5, random_state=0)
+    start = time.perf_counter()
+    forest.fit(encoding.bins(Frame(train.X)), train.y)
+    accuracy = float(forest.score(encoding.bins(Frame(test.X)), test.y))
+    seconds = time.perf_counter() - start
+    return Row("scikit-learn ExtraTrees, not private", accuracy, seconds)

@@ -1,0 +1,78 @@
+"""What the options of the commands mean: schema, target column, estimator."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from dpforest.cli import estimators
+from dpforest.cli.tables import Table
+from dpforest.exceptions import SchemaError
+from dpforest.forests.base import PrivateEstimator
+from dpforest.schema import Schema
+
+LEAK = "read_from_data"
+"""The key of a starter schema that must go before it is trained with."""
+
+
+def load_schema(path: Path) -> Schema:
+    """Read the schema; refuse one that is not there, or that was read off the data."""
+    if not path.is_file():
+        raise OSError(
+            f"--schema {path}: no such file; 'dpforest schema TABLE --target COLUMN -o {path}' "
+            "writes a starter to edit"
+        )
+    schema = Schema.load(path)
+    if LEAK in json.loads(path.read_text(encoding="utf-8")):
+        raise SchemaError(
+            f"--schema {path} was read from the data, so training with it has no guarantee: "
+            f"replace its bounds, categories and classes by public ones and delete {LEAK!r}, "
+            "or pay for a schema with 'dpforest schema --epsilon'"
+        )
+    return schema
+
+
+def target_column(schema: Schema, asked: str | None) -> str:
+    """Return the column to predict: the one asked for, else the schema's."""
+    if schema.target is None:
+        raise ValueError("the schema declares no target: add 'target': {'classes': [...]}")
+    name = asked or schema.target.name
+    if name in schema.feature_names:
+        raise ValueError(
+            f"--target {name!r} is also a feature of the schema: take it out of the features"
+        )
+    return name
+
+
+def build(name: str, delta: float | None, **options: Any) -> PrivateEstimator:
+    """Make the estimator that was asked for; ValueError when it has no delta to set."""
+    kind = estimators.find(name)
+    if delta is not None:
+        if "delta" not in kind().get_params():
+            raise ValueError(f"{name} is purely epsilon-private and has no --delta: leave it out")
+        options["delta"] = delta
+    return kind(**options)
+
+
+def tell_ignored(table: Table, schema: Schema, target: str, groups: str | None) -> None:
+    """Say which columns of the table take no part."""
+    used = {*schema.feature_names, target, groups}
+    ignored = [repr(name) for name in table.names if name not in used]
+    if ignored:
+        typer.echo(f"not in the schema and ignored: {', '.join(ignored)}", err=True)
+
+
+def save_starter(table: Table, names: Sequence[str], target: str, path: Path) -> None:
+    """Read a schema off a table, which leaks (`Schema.from_frame` warns), and mark it so."""
+    features = [name for name in names if name != target]
+    found = Schema.from_frame(table.select(features), table.column(target))
+    assert found.target is not None
+    pairs = zip(found.features, features, strict=True)
+    named = tuple(replace(feature, name=name) for feature, name in pairs)
+    entry = Schema(named, replace(found.target, name=target)).to_dict()
+    why = "PRIVATE: replace bounds, categories and classes by public ones, then delete this line"
+    text = json.dumps({LEAK: why} | entry, indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
