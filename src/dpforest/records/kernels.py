@@ -2,7 +2,8 @@
 
 Kernels work on the rows they are given and on arrays only; `records.threads` hands each thread
 its own rows. Routing goes level by level through a block of records that stays in the cache, so
-that the processor overlaps the look-ups of many records.
+that the processor overlaps the look-ups of many records. Indices are unsigned, which spares
+numba's test for negative ones and halves the time.
 """
 
 from __future__ import annotations
@@ -13,107 +14,94 @@ from numba import njit
 BLOCK = 1024  # records routed together; their nodes and counters stay in the first-level cache
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _child(links, right_bytes, node, b):
+    """The child of a binary node for a bin; a leaf is its own child."""
+    link = links[node]
+    byte = np.uint32(right_bytes[np.uint64(node) * np.uint64(32) + np.uint64(b >> np.uint32(3))])
+    return np.uint32(link >> np.uint64(32)) + ((byte >> (b & np.uint32(7))) & np.uint32(1))
+
+
 @njit(nogil=True, cache=True)
-def _route_block(
-    bins, start, stop, root, feature, first_child, n_children, goes_right, multiway, depth, node
-):
-    """Write into ``node`` the leaf node of each record from ``start`` to ``stop``."""
-    for i in range(stop - start):
+def _route_block(bins, root, links, right_bytes, n_children, multiway, depth, node):
+    """Write into ``node`` the leaf node of each record of a block."""
+    for i in range(bins.shape[0]):
         node[i] = root
     for _ in range(depth):
         if multiway:
-            for i in range(stop - start):
+            for i in range(bins.shape[0]):
                 v = node[i]
                 if n_children[v] > 0:
-                    node[i] = first_child[v] + bins[start + i, feature[v]]
+                    b = np.uint32(bins[i, np.uint32(links[v])])
+                    node[i] = np.uint32(links[v] >> np.uint64(32)) + b
         else:
-            for i in range(stop - start):
+            for i in range(bins.shape[0]):
                 v = node[i]
-                b = bins[start + i, feature[v]]
-                word = goes_right[v, b >> 6]
-                right = (word >> np.uint64(b & np.uint8(63))) & np.uint64(1)
-                node[i] = first_child[v] + np.int32(right)
+                b = np.uint32(bins[i, np.uint32(links[v])])
+                node[i] = _child(links, right_bytes, v, b)
 
 
 @njit(nogil=True, cache=True)
-def count_leaves(
-    bins, codes, roots, feature, first_child, n_children, goes_right, leaf_id, multiway, depth, out
-):
+def count_leaves(bins, codes, roots, links, right_bytes, n_children, leaf_id, multiway, depth, out):
     """Add to ``out[leaf, class]`` the records of each class in each leaf of each tree."""
-    node = np.empty(BLOCK, np.int32)
-    n = bins.shape[0]
-    for start in range(0, n, BLOCK):
-        stop = min(start + BLOCK, n)
+    node = np.empty(BLOCK, np.uint32)
+    for start in range(0, bins.shape[0], BLOCK):
+        block = bins[start : start + BLOCK]
+        labels = codes[start : start + BLOCK]
         for t in range(roots.shape[0]):
-            _route_block(
-                bins, start, stop, roots[t], feature, first_child, n_children, goes_right,
-                multiway, depth, node,
-            )  # fmt: skip
-            for i in range(stop - start):
-                out[leaf_id[node[i]], codes[start + i]] += 1
+            _route_block(block, roots[t], links, right_bytes, n_children, multiway, depth, node)
+            for i in range(block.shape[0]):
+                out[leaf_id[node[i]], np.uint32(labels[i])] += 1
 
 
 @njit(nogil=True, cache=True)
 def count_own_leaves(
-    bins, codes, part, roots, feature, first_child, n_children, goes_right, leaf_id, multiway,
-    depth, out,
-):  # fmt: skip
+    bins, codes, part, roots, links, right_bytes, n_children, leaf_id, multiway, depth, out
+):
     """Add to ``out[leaf, class]`` each record in the one tree that ``part`` gives it."""
     for i in range(bins.shape[0]):
-        v = roots[part[i]]
+        v = np.uint32(roots[part[i]])
         while n_children[v] > 0:
-            b = bins[i, feature[v]]
+            b = np.uint32(bins[i, np.uint32(links[v])])
             if multiway:
-                v = first_child[v] + b
+                v = np.uint32(links[v] >> np.uint64(32)) + b
             else:
-                word = goes_right[v, b >> 6]
-                v = first_child[v] + np.int32(
-                    (word >> np.uint64(b & np.uint8(63))) & np.uint64(1)
-                )
-        out[leaf_id[v], codes[i]] += 1
+                v = _child(links, right_bytes, v, b)
+        out[leaf_id[v], np.uint32(codes[i])] += 1
 
 
 @njit(nogil=True, cache=True)
 def add_leaf_values(
-    bins, roots, feature, first_child, n_children, goes_right, leaf_id, multiway, depth, values,
-    out,
-):  # fmt: skip
+    bins, roots, links, right_bytes, n_children, leaf_id, multiway, depth, values, out
+):
     """Add to ``out[record]`` the values of the leaves that the record falls into."""
-    node = np.empty(BLOCK, np.int32)
-    n = bins.shape[0]
-    k = values.shape[1]
-    for start in range(0, n, BLOCK):
-        stop = min(start + BLOCK, n)
+    node = np.empty(BLOCK, np.uint32)
+    for start in range(0, bins.shape[0], BLOCK):
+        block = bins[start : start + BLOCK]
+        sums = out[start : start + BLOCK]
         for t in range(roots.shape[0]):
-            _route_block(
-                bins, start, stop, roots[t], feature, first_child, n_children, goes_right,
-                multiway, depth, node,
-            )  # fmt: skip
-            for i in range(stop - start):
+            _route_block(block, roots[t], links, right_bytes, n_children, multiway, depth, node)
+            for i in range(block.shape[0]):
                 leaf = leaf_id[node[i]]
-                for j in range(k):
-                    out[start + i, j] += values[leaf, j]
+                for j in range(values.shape[1]):
+                    sums[i, j] += values[leaf, j]
 
 
 @njit(nogil=True, cache=True)
 def strongest_leaf(
-    bins, roots, feature, first_child, n_children, goes_right, leaf_id, multiway, depth, strength,
-    out,
-):  # fmt: skip
+    bins, roots, links, right_bytes, n_children, leaf_id, multiway, depth, strength, out
+):
     """Write into ``out[record]`` the strongest of the leaves that the record falls into."""
-    node = np.empty(BLOCK, np.int32)
-    n = bins.shape[0]
-    for start in range(0, n, BLOCK):
-        stop = min(start + BLOCK, n)
+    node = np.empty(BLOCK, np.uint32)
+    for start in range(0, bins.shape[0], BLOCK):
+        block = bins[start : start + BLOCK]
+        best = out[start : start + BLOCK]
         for t in range(roots.shape[0]):
-            _route_block(
-                bins, start, stop, roots[t], feature, first_child, n_children, goes_right,
-                multiway, depth, node,
-            )  # fmt: skip
-            for i in range(stop - start):
+            _route_block(block, roots[t], links, right_bytes, n_children, multiway, depth, node)
+            for i in range(block.shape[0]):
                 leaf = leaf_id[node[i]]
-                if t == 0 or strength[leaf] > strength[out[start + i]]:
-                    out[start + i] = leaf
+                if t == 0 or strength[leaf] > strength[best[i]]:
+                    best[i] = leaf
 
 
 # --- encoding: values to bins -------------------------------------------------------------------

@@ -30,7 +30,7 @@ def add_leaf_values(
     ndarray of float64, shape (n, k)
     """
     out = np.zeros((len(bins), values.shape[1]))
-    arrays = _arrays(forest)
+    arrays = forest.routing_arrays
     map_rows(
         lambda rows: kernels.add_leaf_values(bins[rows], *arrays, values, out[rows]),
         len(bins),
@@ -47,15 +47,10 @@ def strongest_leaf(
 ) -> NDArray[np.int64]:
     """For each record, the strongest of the leaves it falls into; the first tree wins a tie."""
     out = np.zeros(len(bins), np.int64)
-    arrays = _arrays(forest)
+    arrays = forest.routing_arrays
     map_rows(
         lambda rows: kernels.strongest_leaf(bins[rows], *arrays, strength, out[rows]),
         len(bins),
         n_jobs,
     )
     return out
-
-
-def _arrays(f: Forest) -> tuple[object, ...]:
-    structure = (f.roots, f.feature, f.first_child, f.n_children, f.goes_right, f.leaf_id)
-    return (*structure, f.multiway, f.max_depth)

@@ -84,10 +84,8 @@ class LeafClassCounts:
 
     def add(self, block: Block, total: NDArray[np.int64]) -> None:
         """Add the records of each class in each leaf."""
-        f = self.forest
-        arrays = (f.roots, f.feature, f.first_child, f.n_children, f.goes_right, f.leaf_id)
-        shape = (f.multiway, f.max_depth)
+        arrays = self.forest.routing_arrays
         if self.disjoint:
-            kernels.count_own_leaves(block.bins, block.target, block.part, *arrays, *shape, total)
+            kernels.count_own_leaves(block.bins, block.target, block.part, *arrays, total)
         else:
-            kernels.count_leaves(block.bins, block.target, *arrays, *shape, total)
+            kernels.count_leaves(block.bins, block.target, *arrays, total)
