@@ -6,7 +6,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.accuracy import results
-
 from dpforest.datasets import catalog
 
 FOLDER = Path(__file__).parents[2] / "docs" / "benchmarks"
