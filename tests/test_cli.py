@@ -151,7 +151,12 @@ def test_a_paid_schema_can_be_trained_with(folder):
     options = ("--target", "income", "--ignore", "person", "--epsilon", 50, "--delta", 1e-5)
     printed = run_well("schema", folder / "census.csv", *options, "-o", paid).stdout
     assert "(epsilon = 50, delta = 1e-05)" in printed
-    run_well("fit", folder / "census.csv", "--schema", paid, "-o", folder / "paid.dpforest")
+    model = folder / "paid.dpforest"
+    fitted = run_well("fit", folder / "census.csv", "--schema", paid, "-o", model).stdout
+    explained = run_well("explain", model).stdout
+    assert "The schema was paid for apart" in explained
+    assert explained.count("(epsilon = 50, delta = 1e-05)") == 2
+    assert fitted.startswith(explained.rstrip())
 
 
 def broken_table(folder, name, change):

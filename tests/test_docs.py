@@ -55,7 +55,9 @@ def test_the_readme_opens_with_the_two_commands():
     ]
 
 
-@pytest.mark.parametrize("page", ["README.md", *(str(p) for p in (ROOT / "docs").glob("*.md"))])
+@pytest.mark.parametrize(
+    "page", ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+)
 def test_links_to_files_lead_somewhere(page):
     path = ROOT / page
     links = re.findall(r"\]\((?!https?://|#)([^)#\s]+)", path.read_text(encoding="utf-8"))
