@@ -158,7 +158,7 @@ def plot(table: dict, epsilons: list[float]) -> None:
     figure.legend(
         handles.values(), handles.keys(), loc="upper center", ncols=len(handles), fontsize=8
     )
-    figure.tight_layout(rect=(0, 0, 1, 1 - 0.35 / n_rows))
+    figure.tight_layout(rect=(0, 0, 1, 1 - 0.12 / n_rows))
     figure.savefig(FOLDER / "accuracy.png", dpi=80)
     pyplot.close(figure)
 
