@@ -7,7 +7,7 @@ the exact Gaussian curve, and both together through privacy loss distributions.
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -260,7 +260,17 @@ class Ledger:
         return f"<Ledger: {spent} of {_pair(self.budget_epsilon, self.budget_delta)} spent>"
 
     def _append(self, entry: Entry, total: Cost) -> None:
-        self._entries.append(entry)
+        last = self._entries[-1] if self._entries else None
+        if (
+            isinstance(entry, Branch)
+            and isinstance(last, Branch)
+            and entry.rule == "sequential"
+            and replace(entry, times=last.times) == last
+        ):
+            # More of the same in sequence: one line for all rounds of a model.
+            self._entries[-1] = replace(last, times=last.times + entry.times)
+        else:
+            self._entries.append(entry)
         self._total = total
 
     def _affords(self, total: Cost) -> bool:

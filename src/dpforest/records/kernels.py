@@ -104,6 +104,175 @@ def strongest_leaf(
                     best[i] = leaf
 
 
+# --- boosting: oblivious trees, gradients, leaf sums ---------------------------------------------
+
+WIDE_BLOCK = 4096  # records whose leaf numbers and gradients stay in the first-level cache
+HESSIAN_BITS = 32  # a gradient and its Hessian share a word, so that one addition serves both
+LEAVES = 256
+
+
+@njit(nogil=True, cache=True)
+def _answer_by_interval(column, low, span, bit, leaf):
+    """Set a bit of the leaf numbers where the bin lies in an interval; compiles to vector code."""
+    for i in range(leaf.shape[0]):
+        leaf[i] |= np.uint8(np.uint8(np.uint8(column[i] - low) <= span) * bit)
+
+
+@njit(nogil=True, cache=True)
+def _answer_by_table(column, table, level, leaf):
+    for i in range(leaf.shape[0]):
+        leaf[i] |= np.uint8(table[column[i]] << level)
+
+
+@njit(nogil=True, cache=True)
+def _oblivious_leaves(columns, start, feature, low, span, in_a_row, table, depth, leaf):
+    """Write into ``leaf`` the leaf numbers, in one tree, of the records from ``start`` on."""
+    leaf[:] = 0
+    stop = start + leaf.shape[0]
+    for k in range(depth):
+        column = columns[feature[k], start:stop]
+        if in_a_row[k]:
+            _answer_by_interval(column, low[k], span[k], np.uint8(1 << k), leaf)
+        else:
+            _answer_by_table(column, table[k], np.uint8(k), leaf)
+
+
+@njit(nogil=True, cache=True)
+def _add_by_leaf(values, leaf, totals):
+    """Add each value to the total of its leaf; four totals a leaf, so that additions overlap."""
+    n = leaf.shape[0]
+    for quarter in range(n >> 2):
+        i = np.uint64(quarter) << np.uint64(2)
+        for lane in range(4):
+            j = i + np.uint64(lane)
+            totals[np.uint64(lane * LEAVES) + np.uint64(leaf[j])] += values[j]
+    for i in range((n >> 2) << 2, n):
+        totals[np.uint64(leaf[i])] += values[i]
+
+
+@njit(nogil=True, cache=True)
+def _unpack_totals(totals, out):
+    """Add the halves of the packed totals to ``out[leaf, 0]`` and ``out[leaf, 1]``."""
+    for leaf in range(out.shape[0]):
+        word = np.int64(0)
+        for lane in range(4):
+            word += totals[lane * LEAVES + leaf]
+        hessian = word & np.int64((1 << HESSIAN_BITS) - 1)
+        out[leaf, 0] += (word - hessian) >> HESSIAN_BITS
+        out[leaf, 1] += hessian
+
+
+@njit(nogil=True, cache=True)
+def sum_gradients(
+    columns, target, scores, kind, gradient_unit, hessian_unit, limit, norm, center, width,
+    feature, low, span, in_a_row, table, depth, out,
+):  # fmt: skip
+    """Add to ``out[tree, leaf, output]`` the gradients and Hessians of the records, as integers."""
+    n_outputs = scores.shape[0]
+    leaves = np.empty(WIDE_BLOCK, np.uint8)
+    packed = np.empty((n_outputs, WIDE_BLOCK), np.int64)
+    totals = np.empty(4 * LEAVES, np.int64)
+    for start in range(0, columns.shape[1], WIDE_BLOCK):
+        stop = min(start + WIDE_BLOCK, columns.shape[1])
+        leaf = leaves[: stop - start]
+        block = packed[:, : stop - start]
+        pack_gradients(
+            scores[:, start:stop], target[start:stop], kind, gradient_unit, hessian_unit, limit,
+            norm, center, width, block,
+        )  # fmt: skip
+        for t in range(feature.shape[0]):
+            _oblivious_leaves(
+                columns, start, feature[t], low[t], span[t], in_a_row[t], table[t], depth[t], leaf
+            )
+            for k in range(n_outputs):
+                totals[:] = 0
+                _add_by_leaf(block[k], leaf, totals)
+                _unpack_totals(totals, out[t, :, k])
+
+
+@njit(nogil=True, cache=True)
+def pack_gradients(
+    scores, target, kind, gradient_unit, hessian_unit, limit, norm, center, width, packed
+):
+    """Write the integer gradient and Hessian of each output of each record, in one word each.
+
+    Both are cut off towards zero. Whatever floating point did before, the integers are held to
+    the limit here: the L1 norm (``norm`` 1) or the squared L2 norm (``norm`` 2) of all integers
+    of a record is at most ``limit``, or they are dropped.
+    """
+    n_outputs = scores.shape[0]
+    g = np.zeros(n_outputs, np.int64)
+    h = np.zeros(n_outputs, np.int64)
+    probability = np.empty(n_outputs, np.float32)
+    one = np.float32(1.0)
+    for i in range(scores.shape[1]):
+        if kind == 0:
+            p = one / (one + np.exp(-scores[0, i]))
+            g[0] = np.int64((p - np.float32(target[i])) * gradient_unit)
+            h[0] = np.int64(p * (one - p) * hessian_unit)
+        elif kind == 2:
+            residual = scores[0, i] - np.float32((target[i] - center) / width)
+            g[0] = np.int64(min(max(residual, -one), one) * gradient_unit)
+            h[0] = np.int64(hessian_unit)
+        else:
+            _softmax(scores, i, probability)
+            label = np.int64(target[i])
+            for k in range(n_outputs):
+                p = probability[k]
+                g[k] = np.int64((p - np.float32(k == label)) * gradient_unit)
+                if kind == 1:
+                    h[k] = np.int64(p * (one - p) * hessian_unit)
+            if kind == 3:
+                p = probability[label]
+                h[0] = np.int64(p * (one - p) * hessian_unit)
+        size = np.int64(0)
+        for k in range(n_outputs):
+            size += abs(g[k]) + h[k] if norm == 1 else g[k] * g[k] + h[k] * h[k]
+        for k in range(n_outputs):
+            packed[k, i] = (g[k] << HESSIAN_BITS) + h[k] if size <= limit else 0
+
+
+@njit(nogil=True, cache=True)
+def _softmax(scores, i, probability):
+    largest = scores[0, i]
+    for k in range(1, scores.shape[0]):
+        largest = max(largest, scores[k, i])
+    total = np.float32(0.0)
+    for k in range(scores.shape[0]):
+        probability[k] = np.exp(scores[k, i] - largest)
+        total += probability[k]
+    for k in range(scores.shape[0]):
+        probability[k] /= total
+
+
+@njit(nogil=True, cache=True)
+def add_tree_values(columns, values, feature, low, span, in_a_row, table, depth, scores):
+    """Add to ``scores[output, record]`` the values of the leaves of all trees."""
+    leaves = np.empty(WIDE_BLOCK, np.uint8)
+    for start in range(0, columns.shape[1], WIDE_BLOCK):
+        stop = min(start + WIDE_BLOCK, columns.shape[1])
+        leaf = leaves[: stop - start]
+        for t in range(feature.shape[0]):
+            _oblivious_leaves(
+                columns, start, feature[t], low[t], span[t], in_a_row[t], table[t], depth[t], leaf
+            )
+            for k in range(scores.shape[0]):
+                _add_values(values[t, k], leaf, scores[k, start:stop])
+
+
+@njit(nogil=True, cache=True)
+def _add_values(values, leaf, scores):
+    for i in range(leaf.shape[0]):
+        scores[i] += values[np.uint64(leaf[i])]
+
+
+@njit(nogil=True, cache=True)
+def count_bins(column, out):
+    """Add to ``out[bin]`` the number of records in each bin."""
+    for i in range(column.shape[0]):
+        out[np.uint64(column[i])] += 1
+
+
 # --- encoding: values to bins -------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from dpforest.records import kernels
 from dpforest.records.threads import map_rows
+from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest
 
 
@@ -54,3 +55,29 @@ def strongest_leaf(
         n_jobs,
     )
     return out
+
+
+def add_tree_values(
+    trees: ObliviousTrees,
+    bins: NDArray[np.uint8],
+    values: NDArray[np.float32],
+    scores: NDArray[np.float32],
+    n_jobs: int | None = None,
+) -> None:
+    """Add to the score of each record the values of its leaves in oblivious trees.
+
+    Parameters
+    ----------
+    trees : ObliviousTrees
+    bins : ndarray of uint8, shape (n, n_features), the bins of a feature together
+    values : ndarray of float32, shape (n_trees, n_outputs, n_leaves)
+    scores : ndarray of float32, shape (n_outputs, n)
+        Changed in place.
+    n_jobs : int, optional
+    """
+    arrays = trees.routing_arrays
+    map_rows(
+        lambda rows: kernels.add_tree_values(bins[rows].T, values, *arrays, scores[:, rows]),
+        len(bins),
+        n_jobs,
+    )
