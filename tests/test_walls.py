@@ -24,12 +24,10 @@ def exact_totals(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr == "_store":
             yield f"line {node.lineno}: ._store"
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == "total":
-                yield f"line {node.lineno}: .total(...)"
-        elif isinstance(node, ast.Attribute) and node.attr == "total":
-            if "store" in ast.unparse(node.value).lower():
-                yield f"line {node.lineno}: .total of a store"
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".total"):
+            yield f"line {node.lineno}: .total(...)"
+        if isinstance(node, ast.Attribute) and ast.unparse(node).endswith("store.total"):
+            yield f"line {node.lineno}: .total of a store"
         if isinstance(node, ast.Constant) and node.value == "_store":
             yield f"line {node.lineno}: the name '_store'"
 
