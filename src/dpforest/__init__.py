@@ -9,6 +9,7 @@ from dpforest.exceptions import (
     SchemaError,
 )
 from dpforest.forests.base import load_model
+from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
 from dpforest.forests.random import RandomDecisionForestClassifier
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 
@@ -21,6 +22,8 @@ __all__ = [
     "NoGuaranteeWarning",
     "NumericFeature",
     "PrivacyLeakWarning",
+    "PrivateForestClassifier",
+    "PrivateForestRegressor",
     "RandomDecisionForestClassifier",
     "Schema",
     "SchemaError",

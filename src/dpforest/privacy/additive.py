@@ -55,14 +55,13 @@ class AdditiveNoise:
         scale, epsilon = noise.laplace_scale(price.epsilon, l1)
         return cls(Pure(epsilon), scale)
 
-    @property
-    def mechanism(self) -> str:
-        """What the ledger says of it."""
+    def mechanism(self, grid: float) -> str:
+        """What the ledger says of it, where the statistic has so many steps in a unit."""
         if self.parameter is None:
             return "no noise"
         if isinstance(self.loss, Gaussian):
-            return f"discrete Gaussian, sigma = {self.deviation:.4g}"
-        return f"discrete Laplace, scale = {float(self.parameter):.4g}"
+            return f"discrete Gaussian, sigma = {self.deviation / grid:.4g}"
+        return f"discrete Laplace, scale = {float(self.parameter) / grid:.4g}"
 
     @property
     def deviation(self) -> float:

@@ -40,7 +40,10 @@ COUNT_GRID = 64  # steps of the noise in a count of 1
 
 
 class GradientRelease(NamedTuple):
-    """Released leaf sums: arrays of shape (trees, leaves, outputs), and the noise in a gradient."""
+    """Released leaf sums: gradients, shape (trees, leaves, outputs), Hessians, (trees, leaves).
+
+    ``deviation`` is that of the noise in a gradient.
+    """
 
     gradients: NDArray[np.float64]
     hessians: NDArray[np.float64]
@@ -128,12 +131,16 @@ class Curator:
         """
         reach = loss.grid * self.ledger.protection.steps
         noise = AdditiveNoise.for_price(price, l1=reach, l2=float(reach))
-        spend = Spend("gradients and Hessians of the leaves", noise.mechanism, noise.loss)
+        spend = Spend(
+            "gradients and Hessians of the leaves",
+            noise.mechanism(loss.gradient_unit),
+            noise.loss,
+        )
         self.ledger.debit(Branch(label, "sequential", (spend,), times=trees.n_trees))
         released = noise.added_to(self._store.total(GradientSums(trees, loss)), self._bits)
         return GradientRelease(
             released[..., 0] / loss.gradient_unit,
-            released[..., 1] / loss.hessian_unit,
+            released[..., 0, 1] / loss.hessian_unit,
             noise.deviation / loss.gradient_unit,
         )
 
@@ -154,7 +161,7 @@ class Curator:
         steps = self.ledger.protection.steps
         price = Pure(_share(epsilon, forest.n_trees, sampling))
         noise = AdditiveNoise.for_price(price, l1=steps, l2=float(steps))
-        spend = Spend("class counts of the leaves", noise.mechanism, noise.loss)
+        spend = Spend("class counts of the leaves", noise.mechanism(1), noise.loss)
         exact = self._leaf_totals(forest, n_classes, spend, sampling)
         return noise.added_to(exact, self._bits)
 
@@ -208,7 +215,7 @@ class Curator:
         noise = AdditiveNoise.for_price(
             price, l1=COUNT_GRID * steps * cells, l2=COUNT_GRID * steps * math.sqrt(cells)
         )
-        self.ledger.debit(Spend(label, noise.mechanism, noise.loss))
+        self.ledger.debit(Spend(label, noise.mechanism(COUNT_GRID), noise.loss))
         return noise.added_to(COUNT_GRID * self._store.total(statistic), self._bits) / COUNT_GRID
 
 

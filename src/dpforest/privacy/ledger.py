@@ -200,6 +200,22 @@ class Ledger:
         if remark not in self._remarks:
             self._remarks.append(remark)
 
+    def continued(self, epsilon: Amount, delta: Amount, reproducible_noise: bool) -> Self:
+        """Return a ledger with this one's entries and so much more to spend.
+
+        What was spent and what will be add up: the budgets do, and the guarantee covers both.
+        """
+        ledger = type(self)(
+            self.budget_epsilon + exact(epsilon),
+            self.budget_delta + exact(delta, "delta"),
+            self.protection,
+            self.reproducible_noise or reproducible_noise,
+        )
+        ledger._entries, ledger._total = list(self._entries), self._total
+        ledger._voided, ledger._remarks = list(self._voided), list(self._remarks)
+        ledger.note(f"continued with a further {_pair(exact(epsilon), exact(delta))}")
+        return ledger
+
     def explain(self) -> str:
         """Return the proof of the guarantee as a tree of spends, with the rule at each branch."""
         guarantee = self.guarantee

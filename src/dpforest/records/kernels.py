@@ -164,7 +164,7 @@ def _unpack_totals(totals, out):
 
 @njit(nogil=True, cache=True)
 def sum_gradients(
-    columns, target, scores, kind, gradient_unit, hessian_unit, limit, norm, center, width,
+    columns, target, scores, kind, gradient_unit, hessian_unit, limit, norm, clip, center, width,
     feature, low, span, in_a_row, table, depth, out,
 ):  # fmt: skip
     """Add to ``out[tree, leaf, output]`` the gradients and Hessians of the records, as integers."""
@@ -178,7 +178,7 @@ def sum_gradients(
         block = packed[:, : stop - start]
         pack_gradients(
             scores[:, start:stop], target[start:stop], kind, gradient_unit, hessian_unit, limit,
-            norm, center, width, block,
+            norm, clip, center, width, block,
         )  # fmt: skip
         for t in range(feature.shape[0]):
             _oblivious_leaves(
@@ -192,57 +192,58 @@ def sum_gradients(
 
 @njit(nogil=True, cache=True)
 def pack_gradients(
-    scores, target, kind, gradient_unit, hessian_unit, limit, norm, center, width, packed
+    scores, target, kind, gradient_unit, hessian_unit, limit, norm, clip, center, width, packed
 ):
-    """Write the integer gradient and Hessian of each output of each record, in one word each.
+    """Write the integer gradients of each record, and its Hessian with that of the first output.
 
-    Both are cut off towards zero. Whatever floating point did before, the integers are held to
+    All are cut off towards zero. Whatever floating point did before, the integers are held to
     the limit here: the L1 norm (``norm`` 1) or the squared L2 norm (``norm`` 2) of all integers
     of a record is at most ``limit``, or they are dropped.
     """
     n_outputs = scores.shape[0]
-    g = np.zeros(n_outputs, np.int64)
-    h = np.zeros(n_outputs, np.int64)
-    probability = np.empty(n_outputs, np.float32)
-    one = np.float32(1.0)
+    slope = np.empty(n_outputs, np.float64)
+    integers = np.empty(n_outputs, np.int64)
     for i in range(scores.shape[1]):
         if kind == 0:
-            p = one / (one + np.exp(-scores[0, i]))
-            g[0] = np.int64((p - np.float32(target[i])) * gradient_unit)
-            h[0] = np.int64(p * (one - p) * hessian_unit)
-        elif kind == 2:
-            residual = scores[0, i] - np.float32((target[i] - center) / width)
-            g[0] = np.int64(min(max(residual, -one), one) * gradient_unit)
-            h[0] = np.int64(hessian_unit)
+            p = 1.0 / (1.0 + np.exp(-np.float64(scores[0, i])))
+            slope[0] = p - target[i]
+            curvature = p * (1.0 - p)
+        elif kind == 1:
+            curvature = _softmax_slopes(scores, i, np.int64(target[i]), slope)
         else:
-            _softmax(scores, i, probability)
-            label = np.int64(target[i])
-            for k in range(n_outputs):
-                p = probability[k]
-                g[k] = np.int64((p - np.float32(k == label)) * gradient_unit)
-                if kind == 1:
-                    h[k] = np.int64(p * (one - p) * hessian_unit)
-            if kind == 3:
-                p = probability[label]
-                h[0] = np.int64(p * (one - p) * hessian_unit)
-        size = np.int64(0)
+            slope[0] = scores[0, i] - (target[i] - center) / width
+            curvature = 1.0
+        reach = 0.0
         for k in range(n_outputs):
-            size += abs(g[k]) + h[k] if norm == 1 else g[k] * g[k] + h[k] * h[k]
+            reach += abs(slope[k]) if norm == 1 else slope[k] * slope[k]
+        reach = reach if norm == 1 else np.sqrt(reach)
+        unit = gradient_unit * (clip / reach if reach > clip else 1.0)
+        hessian = np.int64(curvature * hessian_unit)
+        size = hessian if norm == 1 else hessian * hessian
         for k in range(n_outputs):
-            packed[k, i] = (g[k] << HESSIAN_BITS) + h[k] if size <= limit else 0
+            integers[k] = np.int64(slope[k] * unit)
+            size += abs(integers[k]) if norm == 1 else integers[k] * integers[k]
+        for k in range(n_outputs):
+            word = (integers[k] << HESSIAN_BITS) + (hessian if k == 0 else 0)
+            packed[k, i] = word if size <= limit else 0
 
 
 @njit(nogil=True, cache=True)
-def _softmax(scores, i, probability):
+def _softmax_slopes(scores, i, label, slope):
+    """Write the gradients of a record's scores; returns its Hessian."""
     largest = scores[0, i]
     for k in range(1, scores.shape[0]):
         largest = max(largest, scores[k, i])
-    total = np.float32(0.0)
+    total = 0.0
     for k in range(scores.shape[0]):
-        probability[k] = np.exp(scores[k, i] - largest)
-        total += probability[k]
+        slope[k] = np.exp(np.float64(scores[k, i] - largest))
+        total += slope[k]
+    squares = 0.0
     for k in range(scores.shape[0]):
-        probability[k] /= total
+        slope[k] /= total
+        squares += slope[k] * slope[k]
+    slope[label] -= 1.0
+    return 0.5 * (1.0 - squares)
 
 
 @njit(nogil=True, cache=True)

@@ -110,9 +110,9 @@ class LocalStore:
 
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
         """Total the statistic over all records, a thread for each run of rows."""
-        if self._bins is None:
-            raise RuntimeError("records must be encoded before they are totalled")
-        records = Block(self._bins, self._target, self._part, self._scores)
+        # Before records are binned they can only be counted, and their targets.
+        bins = np.empty((len(self._target), 0), np.uint8) if self._bins is None else self._bins
+        records = Block(bins, self._target, self._part, self._scores)
 
         def total_rows(rows: slice) -> NDArray[np.int64]:
             total = np.zeros(statistic.shape, np.int64)
