@@ -12,7 +12,7 @@ from dpforest.report.effects import FeatureEffect, feature_effect
 if TYPE_CHECKING:
     from dpforest.forests.boosted import BoostedForest
 
-MOST_TICKS = 9
+MOST_TICKS = 8
 
 
 def plot_importance(model: BoostedForest, ax: Any = None) -> Any:
@@ -43,8 +43,8 @@ def plot_importance(model: BoostedForest, ax: Any = None) -> Any:
 def plot_effect(model: BoostedForest, feature: str, ax: Any = None) -> Any:
     """Draw what the model answers as one feature goes through its bins.
 
-    Every bin is equally wide, because bins hold about equally many records; the ticks say where
-    they begin and end. See `feature_effect` for what is averaged.
+    Every bin is drawn equally wide, so that long tails stay readable; the ticks say where bins
+    begin and end. See `feature_effect` for what is averaged.
 
     Parameters
     ----------
@@ -91,11 +91,12 @@ def _lines(model: BoostedForest, effect: FeatureEffect) -> tuple[dict[str, Any],
 def _set_ticks(ax: Any, effect: FeatureEffect) -> None:
     if effect.edges is None:
         labels = [str(category) for category in effect.categories or ()]
-        ax.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
-        return
-    last = len(effect.edges) - 1
-    places = np.unique(np.linspace(0, last, min(last + 1, MOST_TICKS)).round().astype(int))
-    ax.set_xticks(places, [f"{effect.edges[at]:.4g}" for at in places])
+        places = np.arange(len(labels))
+    else:
+        last = len(effect.edges) - 1
+        places = np.unique(np.linspace(0, last, min(last + 1, MOST_TICKS)).round().astype(int))
+        labels = [f"{edge:.3g}" for edge in effect.edges[places]]
+    ax.set_xticks(places, labels, rotation=45, ha="right", rotation_mode="anchor")
 
 
 def _axes(ax: Any, height: float) -> Any:
