@@ -45,7 +45,7 @@ from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
 TARGET_CELLS = 64
-WIDTHS = 1.5  # residuals are clipped at so many standard deviations of the target
+WIDTHS = 1.0  # residuals are clipped at so many standard deviations of the target
 
 Auto = Literal["auto"]
 Values = NDArray[np.float64]
@@ -158,7 +158,13 @@ class BoostedForest(PrivateEstimator):
         price = purse.price(share, among=plan.n_trees)
         steps = self.ledger_.protection.steps
         loss = make_loss(purse=purse, price=price, steps=steps, **facts)
-        grower = ObliviousGrower(self.encoding_.feature_bins, cut_weights(self.bin_weights_), rng)
+        grower = ObliviousGrower(
+            self.encoding_.feature_bins,
+            cut_weights(self.bin_weights_),
+            rng,
+            learnt=plan.learnt,
+            focus=plan.focus,
+        )
         self.plan_ = plan
         self._clipped = purse.private
         self.forest_ = boost(curator, grower, loss, plan, price, before)
@@ -368,7 +374,7 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
 
     Boosted random oblivious trees on privately chosen bins, with squared loss, for a target with
     declared bounds. A noisy histogram of the target says where its mass lies; residuals beyond
-    two standard deviations are clipped.
+    one standard deviation are clipped.
 
     Parameters
     ----------
