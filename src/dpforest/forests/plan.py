@@ -229,7 +229,10 @@ def _depth(signal: float, n_features: int, kind: LossKind, pure: bool) -> int:
     if kind == "squared":
         return _stairs(signal / n_features, (5.0, 200.0, 1500.0), 3)
     if pure:
-        return _stairs(signal, (250.0, 1000.0), 4)
+        # Few trees must do it all: deep ones, where records are many or features are few.
+        return max(
+            _stairs(signal, (250.0, 1000.0), 4), _stairs(signal / n_features, (50.0, 60.0), 4)
+        )
     return _stairs(signal / n_features, (2.0, 50.0, 1500.0), 2)
 
 
