@@ -12,7 +12,7 @@ from rich.table import Table as RichTable
 from dpforest.reproduce.definitions import Settings
 from dpforest.reproduce.summary import Entry, Result
 
-HEADINGS = ("data", "method", "ours", "at", "published", "at", "diff.", "within")
+HEADINGS = ("data", "method", "ours", "at", "paper", "at", "diff.", "within")
 FIELDS = (
     "row", "column", "value", "standard_error", "settings", "published", "published_settings",
     "difference", "reproduced",
@@ -33,7 +33,7 @@ def write(result: Result, folder: Path, name: str) -> list[Path]:
 
 def show(result: Result, console: Console | None = None) -> None:
     """Print the table."""
-    table = RichTable(title=result.table.title, box=box.SIMPLE_HEAD, pad_edge=False)
+    table = RichTable(title=result.table.title, box=box.SIMPLE_HEAD, padding=0)
     for heading in HEADINGS:
         table.add_column(heading, no_wrap=True)
     before = ""
