@@ -9,6 +9,8 @@ from dpforest.exceptions import (
     SchemaError,
 )
 from dpforest.forests.base import load_model
+from dpforest.forests.matrix import MatrixForestClassifier
+from dpforest.forests.matrix_predictor import MatrixForestPredictor
 from dpforest.forests.random import RandomDecisionForestClassifier
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 
@@ -17,6 +19,8 @@ __version__ = "0.1.0"
 __all__ = [
     "BudgetExceededError",
     "CategoricalFeature",
+    "MatrixForestClassifier",
+    "MatrixForestPredictor",
     "ModelFileError",
     "NoGuaranteeWarning",
     "NumericFeature",

@@ -67,9 +67,7 @@ def count_own_leaves(
                 v = first_child[v] + b
             else:
                 word = goes_right[v, b >> 6]
-                v = first_child[v] + np.int32(
-                    (word >> np.uint64(b & np.uint8(63))) & np.uint64(1)
-                )
+                v = first_child[v] + np.int32((word >> np.uint64(b & np.uint8(63))) & np.uint64(1))
         out[leaf_id[v], codes[i]] += 1
 
 
@@ -190,3 +188,38 @@ def match_numbers(values, numbers, places, missing, unseen, out):
             out[i] = places[low]
         else:
             out[i] = unseen
+
+
+# --- multi-way domains: leaves one by one, and tables of several features ------------------------
+
+
+@njit(nogil=True, cache=True)
+def find_leaves(bins, roots, feature, first_child, n_children, goes_right, leaf_id, multiway,
+                depth, out):  # fmt: skip
+    """Write into ``out[record, tree]`` the leaf of the record in each tree."""
+    node = np.empty(BLOCK, np.int32)
+    n = bins.shape[0]
+    for start in range(0, n, BLOCK):
+        stop = min(start + BLOCK, n)
+        for t in range(roots.shape[0]):
+            _route_block(
+                bins, start, stop, roots[t], feature, first_child, n_children, goes_right,
+                multiway, depth, node,
+            )  # fmt: skip
+            for i in range(stop - start):
+                out[start + i, t] = leaf_id[node[i]]
+
+
+@njit(nogil=True, cache=True)
+def count_tables(bins, codes, features, sizes, borders, offsets, out):
+    """Add each record to its cell of each table.
+
+    Table t is over ``features[borders[t]:borders[t + 1]]`` with so many values each; its cells
+    start at row ``offsets[t]`` of ``out[cell, class]``.
+    """
+    for i in range(bins.shape[0]):
+        for t in range(offsets.shape[0]):
+            cell = 0
+            for j in range(borders[t], borders[t + 1]):
+                cell = cell * sizes[j] + bins[i, features[j]]
+            out[offsets[t] + cell, codes[i]] += 1

@@ -56,6 +56,16 @@ def strongest_leaf(
     return out
 
 
+def find_leaves(
+    forest: Forest, bins: NDArray[np.uint8], n_jobs: int | None = None
+) -> NDArray[np.int64]:
+    """For each record, its leaf in each tree, shape (n, n_trees)."""
+    out = np.empty((len(bins), forest.n_trees), np.int64)
+    arrays = _arrays(forest)
+    map_rows(lambda rows: kernels.find_leaves(bins[rows], *arrays, out[rows]), len(bins), n_jobs)
+    return out
+
+
 def _arrays(f: Forest) -> tuple[object, ...]:
     structure = (f.roots, f.feature, f.first_child, f.n_children, f.goes_right, f.leaf_id)
     return (*structure, f.multiway, f.max_depth)

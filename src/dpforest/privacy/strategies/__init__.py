@@ -1,0 +1,41 @@
+"""The matrix mechanism: answer many counting queries together, with less noise than one by one.
+
+Workloads say what is asked, strategies what is measured, `expected_error` how far off the answers
+will be, and `choose_strategy` finds the best. See ``docs/privacy/matrix.md``.
+"""
+
+from dpforest.privacy.strategies.choose import STRATEGIES, Choice, StrategyName, choose_strategy
+from dpforest.privacy.strategies.error import Budget, Calibration, calibrate, expected_error
+from dpforest.privacy.strategies.strategies import (
+    Direct,
+    Identity,
+    Kronecker,
+    PIdentity,
+    Strategy,
+    WeightedMarginals,
+)
+from dpforest.privacy.strategies.tree_workloads import Paths, Votes
+from dpforest.privacy.strategies.workloads import KroneckerUnion, Rows, Workload, marginals
+
+__all__ = [
+    "STRATEGIES",
+    "Budget",
+    "Calibration",
+    "Choice",
+    "Direct",
+    "Identity",
+    "Kronecker",
+    "KroneckerUnion",
+    "PIdentity",
+    "Paths",
+    "Rows",
+    "Strategy",
+    "StrategyName",
+    "Votes",
+    "WeightedMarginals",
+    "Workload",
+    "calibrate",
+    "choose_strategy",
+    "expected_error",
+    "marginals",
+]

@@ -1,0 +1,128 @@
+"""Choose the strategy with the least expected error: a free choice, as the workload is public."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from dpforest.privacy.strategies.error import Budget, expected_error, order_of
+from dpforest.privacy.strategies.optimise import (
+    MAX_TABLE_CELLS,
+    best_kronecker,
+    best_marginals,
+    best_mixture,
+    best_p_identity,
+)
+from dpforest.privacy.strategies.strategies import Direct, Identity, Order, Strategy
+from dpforest.privacy.strategies.workloads import Workload
+
+StrategyName = Literal["identity", "laplace", "marginals", "kronecker", "p_identity", "mixture"]
+STRATEGIES: tuple[str, ...] = get_args(StrategyName)
+
+# Beyond these a search would take longer than it is worth.
+MAX_CELLS_FOR_P_IDENTITY = 64
+MAX_QUERIES_FOR_MIXTURE = 400
+MAX_CELLS_FOR_MIXTURE = 30_000
+MAX_ATTRIBUTES_FOR_MARGINALS = 14
+MAX_CELLS_FOR_KRONECKER = 5_000
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A chosen strategy.
+
+    Parameters
+    ----------
+    name : str
+    strategy : Strategy
+    expected_error : float
+        Of all answers for one class, added up.
+    considered : mapping from names to expected errors
+    """
+
+    name: str
+    strategy: Strategy
+    expected_error: float
+    considered: Mapping[str, float]
+
+
+def choose_strategy(
+    workload: Workload, budget: Budget, among: tuple[str, ...] | None = None
+) -> Choice:
+    """The strategy with the least expected error for a workload.
+
+    Parameters
+    ----------
+    workload : Workload
+    budget : Pure or Gaussian
+        Pure epsilon takes Laplace noise and L1 norms, a mu takes Gaussian noise and L2 norms.
+    among : tuple of str, optional
+        The kinds to consider; by default all that are quick enough for the workload's size.
+
+    Returns
+    -------
+    Choice
+
+    Examples
+    --------
+    >>> from dpforest.privacy.spends import Pure
+    >>> from dpforest.privacy.strategies import marginals
+    >>> choice = choose_strategy(marginals((5, 5, 5, 5), [(0,), (1,)]), Pure(1))
+    >>> choice.name
+    'marginals'
+    """
+    order = order_of(budget)
+    found: dict[str, Strategy] = {}
+    for name in quick_enough(workload) if among is None else among:
+        strategy = build_strategy(name, workload, order)
+        if strategy is not None:
+            found[name] = strategy
+    if not found:
+        raise ValueError(
+            "no strategy fits this workload: its domain is too large, use fewer features an "
+            "ensemble, fewer bins, or strategy='laplace'"
+        )
+    errors = {name: expected_error(workload, s, budget) for name, s in found.items()}
+    best = min(errors, key=lambda name: errors[name])
+    return Choice(best, found[best], errors[best], errors)
+
+
+def build_strategy(name: str, workload: Workload, order: Order) -> Strategy | None:
+    """The best strategy of one kind; None where the domain is too large for it."""
+    if name == "laplace":
+        return Direct(workload)
+    if name == "marginals":
+        return best_marginals(workload, order)
+    if _n_cells(workload) > MAX_TABLE_CELLS:
+        return None
+    if name == "identity":
+        return Identity(workload.domain)
+    if name == "kronecker":
+        return best_kronecker(workload, order)
+    if name == "p_identity":
+        return best_p_identity(workload, order)
+    if name == "mixture":
+        return best_mixture(workload, order)
+    raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {name!r}")
+
+
+def quick_enough(workload: Workload) -> tuple[str, ...]:
+    """The kinds of strategy whose search takes little time for a workload of this size."""
+    n_cells, d = _n_cells(workload), len(workload.domain)
+    names = ["identity", "laplace"]
+    if d > 1 and d <= MAX_ATTRIBUTES_FOR_MARGINALS:
+        names.append("marginals")
+    if d > 1 and n_cells <= MAX_CELLS_FOR_KRONECKER:
+        names.append("kronecker")
+    if n_cells <= MAX_CELLS_FOR_P_IDENTITY:
+        names.append("p_identity")
+    if workload.n_queries <= MAX_QUERIES_FOR_MIXTURE and n_cells <= MAX_CELLS_FOR_MIXTURE:
+        names.append("mixture")
+    return tuple(names)
+
+
+def _n_cells(workload: Workload) -> float:
+    return float(np.prod(workload.domain, dtype=np.float64))
