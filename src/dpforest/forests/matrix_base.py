@@ -181,17 +181,16 @@ def make_plan(
     d = len(bins)
     sizes = bins.n_bins.astype(np.float64)
     mean_size = float(np.exp(np.log(sizes).mean()))
-    if n_features == "auto":
-        fits = max(1, int(math.log(AUTO_CELLS) / math.log(max(mean_size, 1.5))))
-        n_features = d if sizes.prod() <= AUTO_CELLS else min(d, fits)
-    n_features = min(n_features, d)
-    if n_ensembles == "auto":
-        n_ensembles = 1 if n_features == d else min(4, math.ceil(d / n_features))
-    if n_trees == "auto":
-        n_trees = max(AUTO_TREES, n_ensembles)
-    if max_depth == "auto":
-        max_depth = _auto_depth(mean_size, n_features, n_records, epsilon / n_ensembles)
-    return Plan(n_trees, min(max_depth, n_features), n_ensembles, n_features)
+    fits = max(1, int(math.log(AUTO_CELLS) / math.log(max(mean_size, 1.5))))
+    own = d if sizes.prod() <= AUTO_CELLS else fits
+    own = min(d, own if n_features == "auto" else n_features)
+    q = 1 if own == d else min(4, math.ceil(d / own))
+    q = q if n_ensembles == "auto" else n_ensembles
+    trees = max(AUTO_TREES, q) if n_trees == "auto" else n_trees
+    depth = max_depth
+    if depth == "auto":
+        depth = _auto_depth(mean_size, own, n_records, epsilon / q)
+    return Plan(trees, min(depth, own), q, own)
 
 
 def _auto_depth(size: float, n_features: int, n_records: float, epsilon: float) -> int:
@@ -219,7 +218,8 @@ def _in_parallel(
 
 
 def class_votes(values: NDArray[np.float64], voting: str) -> NDArray[np.float64]:
-    """What each leaf says: its values, or one vote for the largest of them."""
+    """What each leaf says: its values, or one vote for the largest of them, shared by equals."""
     if voting == "weighted":
         return values
-    return np.eye(values.shape[1])[values.argmax(axis=1)]
+    largest = values == values.max(axis=1, keepdims=True)
+    return np.asarray(largest / largest.sum(axis=1, keepdims=True))

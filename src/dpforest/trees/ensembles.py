@@ -68,8 +68,15 @@ def grow_ensembles(
         The public stream of the structure.
     """
     ensembles = []
+    dealt: list[int] = []
     for part in np.array_split(np.arange(n_trees), n_ensembles):
-        features = np.sort(rng.permutation(len(bins))[:n_features])
+        # Features are dealt like cards, so that all are used before one comes again.
+        while len(set(dealt)) < n_features:
+            dealt.extend(int(j) for j in rng.permutation(len(bins)))
+        hand = list(dict.fromkeys(dealt))[:n_features]
+        for j in hand:
+            dealt.remove(j)
+        features = np.sort(hand)
         own = FeatureBins(
             bins.n_values[features], bins.n_bins[features], bins.categorical[features]
         )

@@ -6,13 +6,13 @@ will be, and `choose_strategy` finds the best. See ``docs/privacy/matrix.md``.
 
 from dpforest.privacy.strategies.choose import STRATEGIES, Choice, StrategyName, choose_strategy
 from dpforest.privacy.strategies.error import Budget, Calibration, calibrate, expected_error
+from dpforest.privacy.strategies.marginal_strategies import WeightedMarginals, WeightedResiduals
 from dpforest.privacy.strategies.strategies import (
     Direct,
     Identity,
     Kronecker,
     PIdentity,
     Strategy,
-    WeightedMarginals,
 )
 from dpforest.privacy.strategies.tree_workloads import Paths, Votes
 from dpforest.privacy.strategies.workloads import KroneckerUnion, Rows, Workload, marginals
@@ -33,6 +33,7 @@ __all__ = [
     "StrategyName",
     "Votes",
     "WeightedMarginals",
+    "WeightedResiduals",
     "Workload",
     "calibrate",
     "choose_strategy",

@@ -15,11 +15,14 @@ from dpforest.privacy.strategies.optimise import (
     best_marginals,
     best_mixture,
     best_p_identity,
+    best_residuals,
 )
 from dpforest.privacy.strategies.strategies import Direct, Identity, Order, Strategy
 from dpforest.privacy.strategies.workloads import Workload
 
-StrategyName = Literal["identity", "laplace", "marginals", "kronecker", "p_identity", "mixture"]
+StrategyName = Literal[
+    "identity", "laplace", "marginals", "residuals", "kronecker", "p_identity", "mixture"
+]
 STRATEGIES: tuple[str, ...] = get_args(StrategyName)
 
 # Beyond these a search would take longer than it is worth.
@@ -76,7 +79,7 @@ def choose_strategy(
     """
     order = order_of(budget)
     found: dict[str, Strategy] = {}
-    for name in quick_enough(workload) if among is None else among:
+    for name in quick_enough(workload, order) if among is None else among:
         strategy = build_strategy(name, workload, order)
         if strategy is not None:
             found[name] = strategy
@@ -91,11 +94,13 @@ def choose_strategy(
 
 
 def build_strategy(name: str, workload: Workload, order: Order) -> Strategy | None:
-    """The best strategy of one kind; None where the domain is too large for it."""
+    """The best strategy of one kind; None where it does not fit the workload or its domain."""
     if name == "laplace":
-        return Direct(workload)
+        return Direct(workload) if workload.whole else None
     if name == "marginals":
         return best_marginals(workload, order)
+    if name == "residuals":
+        return best_residuals(workload)
     if _n_cells(workload) > MAX_TABLE_CELLS:
         return None
     if name == "identity":
@@ -109,12 +114,12 @@ def build_strategy(name: str, workload: Workload, order: Order) -> Strategy | No
     raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {name!r}")
 
 
-def quick_enough(workload: Workload) -> tuple[str, ...]:
+def quick_enough(workload: Workload, order: Order) -> tuple[str, ...]:
     """The kinds of strategy whose search takes little time for a workload of this size."""
     n_cells, d = _n_cells(workload), len(workload.domain)
     names = ["identity", "laplace"]
     if d > 1 and d <= MAX_ATTRIBUTES_FOR_MARGINALS:
-        names.append("marginals")
+        names.extend(["marginals"] if order == 1 else ["marginals", "residuals"])
     if d > 1 and n_cells <= MAX_CELLS_FOR_KRONECKER:
         names.append("kronecker")
     if n_cells <= MAX_CELLS_FOR_P_IDENTITY:

@@ -50,9 +50,9 @@ def product_over(absent: Sequence[float], present: Sequence[float]) -> Values:
     >>> product_over([1, 1], [2, 3])
     array([1., 3., 2., 6.])
     """
-    out = np.ones(1)
+    out: Values = np.ones(1)
     for pair in zip(absent, present, strict=True):
-        out = np.kron(out, np.array(pair, np.float64))
+        out = np.outer(out, np.array(pair, np.float64)).ravel()
     return out
 
 

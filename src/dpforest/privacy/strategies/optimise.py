@@ -16,12 +16,14 @@ from dpforest.privacy.strategies.lattice import (
     superset_differences,
     superset_sums,
 )
-from dpforest.privacy.strategies.strategies import Kronecker, Order, PIdentity, WeightedMarginals
+from dpforest.privacy.strategies.marginal_strategies import WeightedMarginals, WeightedResiduals
+from dpforest.privacy.strategies.strategies import Kronecker, Order, PIdentity
 from dpforest.privacy.strategies.workloads import Workload
 
 Values = NDArray[np.float64]
 
 GRID_BITS = 12  # a weight is rounded to one part in 4096 of the largest
+RESIDUAL_BITS = 34  # of the squared norm of a column
 PRODUCT_BITS = 24  # for all factors of a product together
 MAX_TABLE_CELLS = 1 << 20  # larger marginals are not measured
 FLOOR = 1e-9
@@ -31,10 +33,9 @@ def best_marginals(workload: Workload, order: Order) -> WeightedMarginals | None
     """The marginals to measure, and their weights; None where no marginal is small enough.
 
     The error is (norm of the weights)^2 * sum_U energy_U / eigenvalue_U over the subsets U.
-    For L2 norms it is a convex problem in the squared weights. Without the condition that squares
-    are not negative its optimum is closed: eigenvalue_U ~ sqrt(energy_U / dimension_U); where
-    that condition binds, a few steps of L-BFGS finish from there. For L1 norms there are many
-    local optima, the identity among them; the search starts from several.
+    For L2 norms it is a convex problem in the squared weights, and the search starts from the
+    optimum that `best_residuals` has in closed form. For L1 norms there are many local optima,
+    the identity among them; the search starts from several.
     """
     sizes = [float(n) for n in workload.domain]
     energies = workload.energies()
@@ -57,7 +58,7 @@ class _MarginalSearch:
     ) -> None:
         self.sizes, self.order, self.allowed = sizes, order, allowed
         # Rounding leaves specks of energy in spaces that no query touches.
-        self.energies = np.where(energies > energies.max() * 1e-12, energies, 0.0)
+        self.energies = np.where(energies > energies.max() * 1e-12, energies, 0.0) / energies.max()
         self.summed = product_over(sizes, [1.0] * len(sizes))
 
     def best_squares(self) -> Values | None:
@@ -73,10 +74,7 @@ class _MarginalSearch:
         return bool((eigenvalues[self.energies > 0] > 0).all())
 
     def _closed_form(self) -> Values:
-        n = float(np.prod(self.sizes))
-        dimension = product_over([1.0] * len(self.sizes), [s - 1 for s in self.sizes])
-        eigenvalues = np.sqrt(self.energies * n / np.maximum(dimension, 1e-300))
-        eigenvalues[dimension == 0] = 0.0
+        eigenvalues = _best_eigenvalues(self.sizes, self.energies)
         squares = superset_differences(eigenvalues) / self.summed
         squares = np.where(self.allowed, np.maximum(squares, 0.0), 0.0)
         return self._at_least_something(squares)
@@ -112,7 +110,9 @@ class _MarginalSearch:
 
     def _value(self, weights: Values) -> tuple[float, Values]:
         """The logarithm of the error and its gradient by the weights."""
-        eigenvalues = np.maximum(superset_sums(weights**2 * self.summed), 1e-300)
+        eigenvalues = superset_sums(weights**2 * self.summed)
+        # A space that is not measured has a huge error, but a finite one to climb down from.
+        eigenvalues = np.maximum(eigenvalues, eigenvalues.max() * 1e-20)
         shares = self.energies / eigenvalues
         error = shares.sum()
         slope = -2 * weights * self.summed * subset_sums(shares / eigenvalues) / error
@@ -122,13 +122,16 @@ class _MarginalSearch:
         return power * np.log(norm) + np.log(error), slope + outward
 
     def _descend(self, squares: Values) -> Values:
+        """L-BFGS over the weights for L1, over their squares (a convex problem) for L2."""
         free = np.flatnonzero(self.allowed)
-        start = np.sqrt(self._at_least_something(squares))[free]
+        start = self._at_least_something(squares)[free] ** (self.order / 2)
         full = np.zeros(len(self.allowed))
 
-        def value(w: Values) -> tuple[float, Values]:
-            full[free] = w
+        def value(x: Values) -> tuple[float, Values]:
+            full[free] = x if self.order == 1 else np.sqrt(x)
             error, slope = self._value(full)
+            if self.order == 2:
+                slope = slope / np.maximum(2 * full, 1e-150)
             return error, slope[free]
 
         result = optimize.minimize(
@@ -136,11 +139,11 @@ class _MarginalSearch:
             start / start.max(),
             jac=True,
             method="L-BFGS-B",
-            bounds=[(0, None)] * len(free),
+            bounds=[(0 if self.order == 1 else 1e-12, None)] * len(free),
             options={"maxiter": 200},
         )
         out = np.zeros(len(self.allowed))
-        out[free] = result.x**2
+        out[free] = result.x ** (2 / self.order)
         return out
 
 
@@ -154,6 +157,40 @@ def _rounded_marginals(domain: tuple[int, ...], weights: Values) -> WeightedMarg
         tuple(attributes_of(int(s), len(domain)) for s in kept),
         tuple(int(w) // divisor for w in whole[kept]),
     )
+
+
+def best_residuals(workload: Workload) -> WeightedResiduals | None:
+    """The residuals to measure for L2 norms; None where a table is too large.
+
+    The squared norm of a column is sum_U eigenvalue_U * dimension_U / n, the error sum_U energy_U /
+    eigenvalue_U; their product is least where eigenvalue_U ~ sqrt(energy_U / dimension_U). No
+    strategy that treats the values of an attribute alike has a smaller error.
+    """
+    sizes = [float(n) for n in workload.domain]
+    ones = [1.0] * len(sizes)
+    energies = workload.energies()
+    eigenvalues = _best_eigenvalues(sizes, energies * (energies > energies.max() * 1e-12))
+    cells = product_over(ones, sizes)
+    if (cells[eigenvalues > 0] > MAX_TABLE_CELLS).any():
+        return None
+    squares = eigenvalues / (cells * float(np.prod(sizes)))
+    column = (squares * product_over(ones, [n * (n - 1) for n in sizes])).sum()
+    # The finest grid that the noise sampler can follow down to a small mu.
+    whole = np.rint(np.sqrt(squares * (2.0**RESIDUAL_BITS / column))).astype(np.int64)
+    whole = np.maximum(whole, eigenvalues > 0)
+    kept = np.flatnonzero(whole)
+    return WeightedResiduals(
+        workload.domain,
+        tuple(attributes_of(int(s), len(sizes)) for s in kept),
+        tuple(int(w) for w in whole[kept]),
+    )
+
+
+def _best_eigenvalues(sizes: Sequence[float], energies: Values) -> Values:
+    dimension = product_over([1.0] * len(sizes), [n - 1 for n in sizes])
+    # An attribute with a single value has no residual spaces of its own.
+    safe = np.where(dimension > 0, dimension, np.inf)
+    return np.asarray(np.sqrt(energies * float(np.prod(sizes)) / safe))
 
 
 def best_kronecker(workload: Workload, order: Order, p: int = 1, sweeps: int = 3) -> Kronecker:
@@ -179,7 +216,8 @@ def _small_integers(factor: Values, bits: int, order: Order) -> NDArray[np.int64
     whole = np.rint(factor * 2**bits / np.abs(factor).max()).astype(np.int64)
     np.fill_diagonal(whole[:n], np.maximum(whole.diagonal(), 1))
     whole = whole[whole.any(axis=1)]
-    return whole // int(np.gcd.reduce(whole[whole > 0]))
+    divisor = int(np.gcd.reduce(whole[whole > 0]))
+    return np.asarray(whole // divisor)
 
 
 def best_rows(gram: Values, order: Order, p: int, seed: int = 0) -> Values:
@@ -190,7 +228,6 @@ def best_rows(gram: Values, order: Order, p: int, seed: int = 0) -> Values:
     """
     n = len(gram)
     rng = np.random.default_rng(seed)
-    start = rng.random((p, n)) / n
 
     def value(flat: Values) -> tuple[float, Values]:
         rows = flat.reshape(p, n)
@@ -205,17 +242,20 @@ def best_rows(gram: Values, order: Order, p: int, seed: int = 0) -> Values:
         slope = -2 * rows @ inner + norm_slope * by_norms
         return float(np.log(error)), (slope / error).ravel()
 
-    result = optimize.minimize(
-        value,
-        start.ravel(),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0, None)] * (p * n),
-        options={"maxiter": 100},
-    )
-    rows: Values = result.x.reshape(p, n)
-    nothing = np.zeros((p, n))
-    return rows if result.fun < value(nothing.ravel())[0] - FLOOR else nothing
+    found = np.zeros((p, n))
+    least = value(found.ravel())[0] - FLOOR
+    for size in (1.0, 1.0 / n):
+        result = optimize.minimize(
+            value,
+            size * rng.random(p * n),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0, None)] * (p * n),
+            options={"maxiter": 100},
+        )
+        if result.fun < least:
+            found, least = result.x.reshape(p, n), result.fun
+    return found
 
 
 def _column_norms(rows: Values, order: Order) -> tuple[Values, Values]:

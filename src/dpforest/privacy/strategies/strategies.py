@@ -25,18 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from dpforest.privacy.strategies.estimates import (
-    FullTable,
-    Residuals,
-    SomeTables,
-    residual_parts,
-)
-from dpforest.privacy.strategies.lattice import (
-    Attributes,
-    product_over,
-    subset_index,
-    superset_sums,
-)
+from dpforest.privacy.strategies.estimates import FullTable, SomeTables
+from dpforest.privacy.strategies.lattice import Attributes
 from dpforest.privacy.strategies.workloads import Domain, Workload, apply_along
 
 Values = NDArray[np.float64]
@@ -119,6 +109,14 @@ class Direct:
     workload: Workload
     sensitivity: int | None = None
 
+    def __post_init__(self) -> None:
+        # Rounding the answers of real-valued queries would change their sensitivity.
+        if not self.workload.whole:
+            raise ValueError(
+                "queries with fractions cannot be asked directly: multiply them to whole numbers, "
+                "or choose another strategy"
+            )
+
     @property
     def tables(self) -> tuple[Attributes, ...]:
         """The marginals that are asked for."""
@@ -141,72 +139,6 @@ class Direct:
     def answer(self, workload: Workload, noisy: Integers) -> Values:
         """The noisy answers."""
         return noisy.astype(np.float64)
-
-
-@dataclass(frozen=True)
-class WeightedMarginals:
-    """Some marginals, each multiplied by a whole number (McKenna et al. 2018, OPT_M).
-
-    Parameters
-    ----------
-    domain : tuple of int
-    subsets : tuple of tuples of int
-        The attributes of each marginal.
-    weights : tuple of int
-        Positive; a larger weight means less noise.
-    """
-
-    domain: Domain
-    subsets: tuple[Attributes, ...]
-    weights: tuple[int, ...]
-
-    @property
-    def tables(self) -> tuple[Attributes, ...]:
-        """The marginals."""
-        return self.subsets
-
-    def norm(self, order: Order) -> int:
-        """A record is in one cell of each marginal: a sum of weights, or of their squares."""
-        return sum(weight**order for weight in self.weights)
-
-    @cached_property
-    def eigenvalues(self) -> Values:
-        """Those of A^T A, one for each residual space."""
-        squares = np.zeros(2 ** len(self.domain))
-        for subset, weight in zip(self.subsets, self.weights, strict=True):
-            squares[subset_index(subset, len(self.domain))] = float(weight) ** 2
-        cells_summed = product_over([float(n) for n in self.domain], [1.0] * len(self.domain))
-        return superset_sums(squares * cells_summed)
-
-    def error(self, workload: Workload) -> float:
-        """The energies of W over the eigenvalues; infinite where something is not measured."""
-        energies = workload.energies()
-        asked = energies > energies.max() * 1e-12
-        if (self.eigenvalues[asked] == 0).any():
-            return float("inf")
-        return float((energies[asked] / self.eigenvalues[asked]).sum())
-
-    def measure(self, tables: Sequence[Integers]) -> Integers:
-        """The cells of all marginals, weighted."""
-        weighted = [
-            w * t.reshape(-1, t.shape[-1]) for w, t in zip(self.weights, tables, strict=True)
-        ]
-        return np.concatenate(weighted)
-
-    def answer(self, workload: Workload, noisy: Integers) -> Values:
-        """Least squares, in each residual space by itself."""
-        d, n_classes = len(self.domain), noisy.shape[-1]
-        parts: dict[Attributes, Values] = {}
-        start = 0
-        for subset, weight in zip(self.subsets, self.weights, strict=True):
-            shape = tuple(self.domain[i] for i in subset)
-            stop = start + int(np.prod(shape))
-            table = weight * noisy[start:stop].astype(np.float64).reshape(*shape, n_classes)
-            start = stop
-            for attributes, part in residual_parts(table, subset).items():
-                scaled = part / self.eigenvalues[subset_index(attributes, d)]
-                parts[attributes] = parts[attributes] + scaled if attributes in parts else scaled
-        return workload.answer(Residuals(self.domain, parts))
 
 
 @dataclass(frozen=True)

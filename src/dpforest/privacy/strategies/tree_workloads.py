@@ -67,6 +67,11 @@ class Paths:
         """The marginals of the leaves."""
         return tuple(attributes_of(int(s), len(self.domain)) for s in np.unique(self.subsets))
 
+    @property
+    def whole(self) -> bool:
+        """A cell is in a leaf or not."""
+        return True
+
     def energies(self) -> Values:
         """Every leaf of a marginal has the same energy."""
         counts = np.bincount(self.subsets, minlength=2 ** len(self.domain)).astype(np.float64)
@@ -84,7 +89,7 @@ class Paths:
         n, values = self.domain[i], self.cells[:, i]
         asked = values >= 0
         diagonal = np.bincount(values[asked], weight[asked], minlength=n)
-        return np.diag(diagonal) + weight[~asked].sum()
+        return np.asarray(np.diag(diagonal) + weight[~asked].sum())
 
     def column_norm(self) -> int:
         """The most leaves that one cell of the domain lies in: the trees, if these are trees."""
@@ -159,6 +164,11 @@ class Votes:
     def asked(self) -> tuple[Attributes, ...]:
         """The marginals."""
         return tuple(attributes_of(int(s), len(self.domain)) for s in self.subsets)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the weights are."""
+        return bool((self.weights == np.rint(self.weights)).all())
 
     def energies(self) -> Values:
         """The votes for a record point one way in each residual space: squares of sums."""

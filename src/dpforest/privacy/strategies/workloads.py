@@ -41,6 +41,11 @@ class Workload(Protocol):
         """The marginals from which every query can be answered."""
         ...
 
+    @property
+    def whole(self) -> bool:
+        """Whether all entries of W are whole numbers."""
+        ...
+
     def energies(self) -> Values:
         """The squared Frobenius norm of W within each residual space, shape (2^d,)."""
         ...
@@ -105,6 +110,11 @@ class KroneckerUnion:
     def asked(self) -> tuple[Attributes, ...]:
         """The whole table."""
         return (tuple(range(len(self.domain))),)
+
+    @property
+    def whole(self) -> bool:
+        """Whether those of all factors are."""
+        return all(bool((m == np.rint(m)).all()) for term in self.terms for m in term)
 
     def energies(self) -> Values:
         """Products of the energies of the factors."""
@@ -191,6 +201,11 @@ class Rows:
     def asked(self) -> tuple[Attributes, ...]:
         """The whole table."""
         return ((0,),)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all entries are whole."""
+        return bool((self.rows.data == np.rint(self.rows.data)).all())
 
     def energies(self) -> Values:
         """The part that is constant, and the rest."""
