@@ -13,7 +13,6 @@ from benchmarks.accuracy import data, report, results
 from benchmarks.accuracy.environments import python_with
 from benchmarks.accuracy.methods import GROUPS, Group
 from benchmarks.accuracy.results import Cell, Result
-
 from dpforest import datasets
 from dpforest.datasets import catalog
 

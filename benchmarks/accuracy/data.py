@@ -4,9 +4,9 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-from benchmarks.accuracy.splits import Split
 from sklearn.model_selection import train_test_split
 
+from benchmarks.accuracy.splits import Split
 from dpforest import datasets
 from dpforest.datasets import Dataset
 from dpforest.schema import CategoricalFeature

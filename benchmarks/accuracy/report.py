@@ -6,7 +6,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.accuracy import results
-
 from dpforest.datasets import catalog
 
 FOLDER = Path(__file__).parents[2] / "docs" / "benchmarks"
@@ -159,7 +158,7 @@ def plot(table: dict, epsilons: list[float]) -> None:
     figure.legend(
         handles.values(), handles.keys(), loc="upper center", ncols=len(handles), fontsize=8
     )
-    figure.tight_layout(rect=(0, 0, 1, 1 - 0.35 / n_rows))
+    figure.tight_layout(rect=(0, 0, 1, 1 - 0.12 / n_rows))
     figure.savefig(FOLDER / "accuracy.png", dpi=80)
     pyplot.close(figure)
 

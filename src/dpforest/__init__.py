@@ -9,6 +9,7 @@ from dpforest.exceptions import (
     SchemaError,
 )
 from dpforest.forests.base import load_model
+from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
 from dpforest.forests.matrix import MatrixForestClassifier
 from dpforest.forests.matrix_predictor import MatrixForestPredictor
 from dpforest.forests.random import RandomDecisionForestClassifier
@@ -25,6 +26,8 @@ __all__ = [
     "NoGuaranteeWarning",
     "NumericFeature",
     "PrivacyLeakWarning",
+    "PrivateForestClassifier",
+    "PrivateForestRegressor",
     "RandomDecisionForestClassifier",
     "Schema",
     "SchemaError",

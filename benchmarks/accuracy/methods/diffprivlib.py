@@ -1,9 +1,10 @@
 """diffprivlib's random forest: pure epsilon, numbers only, labels 0..K-1, declared bounds."""
 
 import numpy as np
+from diffprivlib.models import RandomForestClassifier
+
 from benchmarks.accuracy.methods.worker import serve
 from benchmarks.accuracy.splits import Split
-from diffprivlib.models import RandomForestClassifier
 
 
 def predict(split: Split, method: str, epsilon: float, seed: int) -> np.ndarray:

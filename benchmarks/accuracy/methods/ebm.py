@@ -1,9 +1,10 @@
 """interpret's DP-EBM (delta = 1e-6): its defaults and two settings, of which the best is kept."""
 
 import numpy as np
+from interpret.privacy import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
+
 from benchmarks.accuracy.methods.worker import serve
 from benchmarks.accuracy.splits import Split
-from interpret.privacy import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
 
 SETTINGS = {
     "dp_ebm": {},

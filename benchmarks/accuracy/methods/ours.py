@@ -1,9 +1,9 @@
 """The private forest with its defaults, its pure-epsilon form, and its non-private twin."""
 
 import numpy as np
+
 from benchmarks.accuracy.methods.worker import serve
 from benchmarks.accuracy.splits import Split
-
 from dpforest import PrivateForestClassifier, PrivateForestRegressor
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 

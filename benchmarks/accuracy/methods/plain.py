@@ -1,14 +1,15 @@
 """What privacy is measured against: the majority class, and two non-private scikit-learn models."""
 
 import numpy as np
-from benchmarks.accuracy.methods.worker import serve
-from benchmarks.accuracy.splits import Split
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
+
+from benchmarks.accuracy.methods.worker import serve
+from benchmarks.accuracy.splits import Split
 
 
 def predict(split: Split, method: str, epsilon: float, seed: int) -> np.ndarray:

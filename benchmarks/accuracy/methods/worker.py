@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+
 from benchmarks.accuracy.splits import Split
 
 Predictor = Callable[[Split, str, float, int], np.ndarray]

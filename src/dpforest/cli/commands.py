@@ -83,7 +83,7 @@ def fit(
     with working("training"):
         model.fit(data.select(declared.feature_names), data.column(column), **persons)
     model.save(output)
-    typer.echo(model.ledger_.explain())
+    typer.echo(inputs.account(model))
     typer.echo(f"saved to {output}")
 
 
@@ -118,7 +118,7 @@ def predict(
 @app.command()
 def explain(model: ModelIn) -> None:
     """Print the ledger of a saved model: what was spent, and the proof of its guarantee."""
-    typer.echo(load_model(model).ledger_.explain())
+    typer.echo(inputs.account(load_model(model)))
 
 
 @app.command()

@@ -61,7 +61,10 @@ class Demo:
 
 def run(n_rows: int, random_state: int | None) -> Demo:
     """Train at several epsilons and without privacy; test on people drawn apart."""
-    train, test = make_census(n_rows, random_state=0), make_census(TEST_ROWS, random_state=1)
+    train, test = (
+        make_census(n_rows, random_state=0),
+        make_census(min(n_rows, TEST_ROWS), random_state=1),
+    )
     name = estimators.default_name()
     kind, options = estimators.find(name), estimators.SHOWN_WITH.get(name, {})
     # Compiling happens once after an install and is no part of the fitting times.

@@ -76,3 +76,12 @@ def save_starter(table: Table, names: Sequence[str], target: str, path: Path) ->
     why = "PRIVATE: replace bounds, categories and classes by public ones, then delete this line"
     text = json.dumps({LEAK: why} | entry, indent=2, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
+
+
+def account(model: PrivateEstimator) -> str:
+    """Return the ledger of a model, and that of its schema where the schema was paid for."""
+    text = model.ledger_.explain()
+    if model.schema_.ledger is None:
+        return text
+    paid = model.schema_.ledger.explain()
+    return f"{text}\n\nThe schema was paid for apart, on top of this:\n{paid}"

@@ -64,7 +64,7 @@ def make_census(n_rows: int, random_state: int | None = None) -> Dataset:
     Ten features of mixed kinds: integers, an amount that is zero for nine people in ten and has a
     heavy tail, categories of unequal frequency, missing cells in three columns. The target is
     whether the income is above 50K: true of about one person in four, and predicted with an
-    accuracy of about 0.85 by a good model. The rows are independent draws from one fixed
+    accuracy of about 0.86 by a good model. The rows are independent draws from one fixed
     distribution; nothing about them is private.
 
     Parameters

@@ -92,8 +92,13 @@ class PrivateEstimator(BaseEstimator):
         if self.max_records_per_group is not None:
             check_count("max_records_per_group", self.max_records_per_group)
 
-    def _open(self, X: Any, y: Any, groups: Any, streams: Streams) -> Curator:
-        """Check everything there is to check and open the table; nothing is spent yet."""
+    def _open(
+        self, X: Any, y: Any, groups: Any, streams: Streams, *, continued: bool = False
+    ) -> Curator:
+        """Check everything there is to check and open the table; nothing is spent yet.
+
+        A continued ledger keeps what earlier fits spent, and has as much again to spend.
+        """
         frame = Frame(X)
         validate_data(self, X, skip_check_array=True)
         y = self._check_y(y)
@@ -101,16 +106,7 @@ class PrivateEstimator(BaseEstimator):
         self.schema_ = self._resolve_schema(X, y)
         # A schema for the other task is refused before the target is read.
         _ = self.schema_.classes if is_classifier(self) else self.schema_.target_bounds
-        ledger = Ledger(
-            check_epsilon(self.epsilon),
-            check_delta(getattr(self, "delta", 0.0)),
-            Protection(
-                self.neighbors,
-                "record" if groups is None else "group",
-                self.max_records_per_group or 1,
-            ),
-            reproducible_noise=streams.noise.reproducible,
-        )
+        ledger = self._new_ledger(groups is not None, streams.noise.reproducible, continued)
         if inferred:
             ledger.void(
                 "the schema (bounds, categories, classes) was read from the data and not paid for: "
@@ -128,6 +124,20 @@ class PrivateEstimator(BaseEstimator):
         self.ledger_ = ledger
         return curator
 
+    def _new_ledger(self, by_group: bool, reproducible: bool, continued: bool) -> Ledger:
+        budget = check_epsilon(self.epsilon), check_delta(getattr(self, "delta", 0.0))
+        protection = Protection(
+            self.neighbors, "group" if by_group else "record", self.max_records_per_group or 1
+        )
+        if not continued:
+            return Ledger(*budget, protection, reproducible)
+        if protection != self.ledger_.protection:
+            raise ValueError(
+                f"the model was fitted for {self.ledger_.protection.describe()}: continue it with "
+                "the same neighbors, groups and max_records_per_group, or fit a new one"
+            )
+        return self.ledger_.continued(*budget, reproducible_noise=reproducible)
+
     def _check_y(self, y: Any) -> Any:
         """What scikit-learn's users expect of y; the rest is checked against the schema."""
         if y is None:
@@ -143,7 +153,10 @@ class PrivateEstimator(BaseEstimator):
 
     def _resolve_schema(self, X: Any, y: Any) -> Schema:
         if self.schema is None:
-            return Schema.from_frame(X, y)
+            task: Literal["classification", "regression"] = (
+                "classification" if is_classifier(self) else "regression"
+            )
+            return Schema.from_frame(X, y, task=task)
         if isinstance(self.schema, Schema):
             return self.schema
         if isinstance(self.schema, dict):
@@ -169,7 +182,7 @@ class PrivateEstimator(BaseEstimator):
                 )
             raise
 
-    def _bins(self, X: Any) -> NDArray[np.uint8]:
+    def _bins(self, X: Any, order: Literal["C", "F"] = "C") -> NDArray[np.uint8]:
         """Bin the rows of a question; columns are matched by name, in any order."""
         check_is_fitted(self, "ledger_")
         frame = Frame(X)
@@ -178,7 +191,7 @@ class PrivateEstimator(BaseEstimator):
                 f"X has {frame.n_columns} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
-        return self.encoding_.bins(frame.select(self.schema_), n_jobs=self.n_jobs)
+        return self.encoding_.bins(frame.select(self.schema_), self.n_jobs, order=order)
 
     encoding_: Encoding
 

@@ -49,6 +49,16 @@ def check_count_or_auto(name: str, value: Any, low: int = 1) -> None:
         check_count(name, value, low)
 
 
+def check_positive_or_auto(name: str, value: Any) -> None:
+    """A positive number, or "auto"."""
+    if isinstance(value, str):
+        check_choice(name, value, ("auto",))
+    elif isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number or 'auto', got {value!r}")
+    elif not 0 < float(value) < math.inf:
+        raise ValueError(f"{name} must be positive and finite, got {value!r}")
+
+
 def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
     """One of the choices."""
     if not any(value is choice or value == choice for choice in choices):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
 from dpforest.privacy.curator import Curator, Sampling
+from dpforest.privacy.spends import Pure, exact
 from dpforest.records.encode import Encoding
 from dpforest.records.routing import add_leaf_values, strongest_leaf
 from dpforest.schema import Schema
@@ -239,7 +240,7 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
         epsilon = float(self.epsilon)
         n_records = float(self.n_hint or 0)
         if not n_records and "auto" in (self.n_estimators, self.max_depth):
-            n_records = max(curator.count(COUNT_SHARE * epsilon), 1.0)
+            n_records = max(curator.count(Pure(exact(COUNT_SHARE) * exact(epsilon))), 1.0)
         n_trees, depth = self.n_estimators, self.max_depth
         if n_trees == "auto":
             n_trees = auto_trees(n_records, epsilon)
@@ -262,11 +263,12 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
         shared = self.sampling == "shared"
         epsilon_per_tree = self.epsilon / (self.forest_.n_trees if shared else 1)
         counts = self.leaf_counts_
+        self._confidence = np.zeros(len(counts))
         if self.voting == "most_confident":
             counts = most_confident_nodes(self.forest_, counts, epsilon_per_tree)
+            self._confidence = largest_share(counts)
         elif self.pruning == "snr":
             counts = prune(self.forest_, counts, epsilon_per_tree)
-        self._confidence = largest_share(counts)
         self._leaf_votes = leaf_votes(counts, self.voting, rng)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:

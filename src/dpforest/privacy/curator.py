@@ -12,23 +12,45 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy import noise, selection
+from dpforest.privacy import selection
+from dpforest.privacy.additive import AdditiveNoise, Price
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.spends import Amount, Branch, Pure, Spend, exact
 from dpforest.privacy.strategies import Budget, calibrate
 from dpforest.privacy.workload_answers import Question, add_noise
 from dpforest.records.encode import Encoding
-from dpforest.records.statistics import LeafClassCounts, RecordCount
+from dpforest.records.losses import IntegerLoss
+from dpforest.records.statistics import (
+    BinCounts,
+    GradientSums,
+    LeafClassCounts,
+    RecordCount,
+    Statistic,
+    TargetCounts,
+)
 from dpforest.records.store import RecordStore
+from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest
 
 Sampling = Literal["shared", "disjoint"]
+COUNT_GRID = 64  # steps of the noise in a count of 1
+
+
+class GradientRelease(NamedTuple):
+    """Released leaf sums: gradients, shape (trees, leaves, outputs), Hessians, (trees, leaves).
+
+    ``deviation`` is that of the noise in a gradient.
+    """
+
+    gradients: NDArray[np.float64]
+    hessians: NDArray[np.float64]
+    deviation: float
 
 
 class Curator:
@@ -49,23 +71,81 @@ class Curator:
         self._bits = bits
         self.ledger = ledger
 
-    def encode(self, encoding: Encoding) -> None:
+    def encode(self, encoding: Encoding, *, by_feature: bool = False) -> None:
         """Bin the records by a public or already released encoding; releases nothing."""
-        self._store.encode(encoding)
+        self._store.encode(encoding, by_feature=by_feature)
 
-    def count(self, epsilon: Amount) -> float:
+    def count(self, price: Price) -> float:
         """The noisy number of records.
 
-        A record changes the count by 1, so discrete Laplace noise of scale steps / epsilon makes
-        it epsilon-DP. When records are replaced one by one their number is public, and free.
+        A record changes it by 1. When records are replaced one by one their number is public, and
+        free.
         """
         protection = self.ledger.protection
         if protection.neighbors == "replace_one" and protection.unit == "record":
             self.ledger.debit(Spend("number of records", "public", Pure(Fraction(0))))
             return float(self._store.total(RecordCount())[0])
-        scale, spent = self._laplace(epsilon)
-        self.ledger.debit(Spend("number of records", "discrete Laplace", Pure(spent)))
-        return float(self._noisy(self._store.total(RecordCount()), scale)[0])
+        return float(self._noisy_counts("number of records", RecordCount(), price, cells=1)[0])
+
+    def bin_counts(
+        self, encoding: Encoding, features: tuple[int, ...], price: Price, label: str
+    ) -> NDArray[np.float64]:
+        """The noisy number of records in each bin of some features.
+
+        The encoding is public or was released. A record is in one bin of each feature: it changes
+        as many counts as there are features, each by 1, so the L1 sensitivity is their number and
+        the L2 sensitivity its root.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_features, largest number of bins)
+        """
+        self._store.encode(encoding, by_feature=True, only=features)
+        statistic = BinCounts(features, int(encoding.n_bins[list(features)].max()))
+        return self._noisy_counts(label, statistic, price, cells=len(features))
+
+    def target_counts(
+        self, low: float, high: float, cells: int, price: Price
+    ) -> NDArray[np.float64]:
+        """The noisy number of records in each of some equal cells of the target's public range.
+
+        A record is in one cell and changes its count by 1.
+        """
+        statistic = TargetCounts(low, high, cells)
+        return self._noisy_counts("histogram of the target", statistic, price, cells=1)
+
+    def start_boosting(self, n_outputs: int) -> None:
+        """Give every record a score of 0; releases nothing."""
+        self._store.start_scores(n_outputs)
+
+    def add_to_scores(self, trees: ObliviousTrees, values: NDArray[np.float32]) -> None:
+        """Add trees that were released to the scores of the records; releases nothing."""
+        self._store.add_to_scores(trees, values)
+
+    def gradient_sums(
+        self, trees: ObliviousTrees, loss: IntegerLoss, price: Price, label: str
+    ) -> GradientRelease:
+        """Noisy sums of gradients and Hessians in every leaf of some trees, at a price a tree.
+
+        The structure and the scores depend on what was released before. A record is in one leaf
+        of each tree and adds integers of norm at most ``loss.grid`` there (L1 or L2, as the loss
+        says; `dpforest.records.losses` has the proof), so that is the sensitivity of a tree; the
+        trees add up.
+        """
+        reach = loss.grid * self.ledger.protection.steps
+        noise = AdditiveNoise.for_price(price, l1=reach, l2=float(reach))
+        spend = Spend(
+            "gradients and Hessians of the leaves",
+            noise.mechanism(loss.gradient_unit),
+            noise.loss,
+        )
+        self.ledger.debit(Branch(label, "sequential", (spend,), times=trees.n_trees))
+        released = noise.added_to(self._store.total(GradientSums(trees, loss)), self._bits)
+        return GradientRelease(
+            released[..., 0] / loss.gradient_unit,
+            released[..., 0, 1] / loss.hessian_unit,
+            noise.deviation / loss.gradient_unit,
+        )
 
     def leaf_counts(
         self, forest: Forest, n_classes: int, *, epsilon: Amount, sampling: Sampling
@@ -81,10 +161,12 @@ class Curator:
         -------
         ndarray of int64, shape (n_leaves, n_classes)
         """
-        scale, spent = self._laplace(_share(epsilon, forest.n_trees, sampling))
-        spend = Spend("class counts of the leaves", "discrete Laplace", Pure(spent))
+        steps = self.ledger.protection.steps
+        price = Pure(_share(epsilon, forest.n_trees, sampling))
+        noise = AdditiveNoise.for_price(price, l1=steps, l2=float(steps))
+        spend = Spend("class counts of the leaves", noise.mechanism(1), noise.loss)
         exact = self._leaf_totals(forest, n_classes, spend, sampling)
-        return self._noisy(exact, scale)
+        return noise.added_to(exact, self._bits)
 
     def leaf_labels(
         self, forest: Forest, n_classes: int, *, epsilon: Amount, sampling: Sampling
@@ -157,16 +239,19 @@ class Curator:
             self._store.deal(forest.n_trees, self._bits.uniform_below)
         return self._store.total(LeafClassCounts(forest, n_classes, disjoint))
 
-    def _laplace(self, epsilon: Amount) -> tuple[Fraction | None, Amount]:
-        """The scale of the noise for a count at this epsilon, and what it truly costs."""
-        if math.isinf(epsilon):
-            return None, math.inf
-        return noise.laplace_scale(epsilon, self.ledger.protection.steps)
+    def _noisy_counts(
+        self, label: str, statistic: Statistic, price: Price, *, cells: int
+    ) -> NDArray[np.float64]:
+        """Debit and release counts, of which a record changes so many by 1.
 
-    def _noisy(self, exact: NDArray[np.int64], scale: Fraction | None) -> NDArray[np.int64]:
-        if scale is None:
-            return exact
-        return exact + noise.discrete_laplace(scale, exact.shape, self._bits)
+        Counts are put on a grid finer than 1, so that the noise is as small as the price allows.
+        """
+        steps = self.ledger.protection.steps
+        noise = AdditiveNoise.for_price(
+            price, l1=COUNT_GRID * steps * cells, l2=COUNT_GRID * steps * math.sqrt(cells)
+        )
+        self.ledger.debit(Spend(label, noise.mechanism(COUNT_GRID), noise.loss))
+        return noise.added_to(COUNT_GRID * self._store.total(statistic), self._bits) / COUNT_GRID
 
 
 def _share(epsilon: Amount, n_trees: int, sampling: Sampling) -> Amount:

@@ -7,7 +7,7 @@ the exact Gaussian curve, and both together through privacy loss distributions.
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -200,6 +200,22 @@ class Ledger:
         if remark not in self._remarks:
             self._remarks.append(remark)
 
+    def continued(self, epsilon: Amount, delta: Amount, reproducible_noise: bool) -> Self:
+        """Return a ledger with this one's entries and so much more to spend.
+
+        What was spent and what will be add up: the budgets do, and the guarantee covers both.
+        """
+        ledger = type(self)(
+            self.budget_epsilon + exact(epsilon),
+            self.budget_delta + exact(delta, "delta"),
+            self.protection,
+            self.reproducible_noise or reproducible_noise,
+        )
+        ledger._entries, ledger._total = list(self._entries), self._total
+        ledger._voided, ledger._remarks = list(self._voided), list(self._remarks)
+        ledger.note(f"continued with a further {_pair(exact(epsilon), exact(delta))}")
+        return ledger
+
     def explain(self) -> str:
         """Return the proof of the guarantee as a tree of spends, with the rule at each branch."""
         guarantee = self.guarantee
@@ -260,7 +276,17 @@ class Ledger:
         return f"<Ledger: {spent} of {_pair(self.budget_epsilon, self.budget_delta)} spent>"
 
     def _append(self, entry: Entry, total: Cost) -> None:
-        self._entries.append(entry)
+        last = self._entries[-1] if self._entries else None
+        if (
+            isinstance(entry, Branch)
+            and isinstance(last, Branch)
+            and entry.rule == "sequential"
+            and replace(entry, times=last.times) == last
+        ):
+            # More of the same in sequence: one line for all rounds of a model.
+            self._entries[-1] = replace(last, times=last.times + entry.times)
+        else:
+            self._entries.append(entry)
         self._total = total
 
     def _affords(self, total: Cost) -> bool:

@@ -6,10 +6,10 @@ one for missing values and, for categories, one for unseen values.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,20 +98,37 @@ class Encoding:
         categorical = np.array([cuts is None for cuts in self.cuts])
         return FeatureBins(self.n_values, self.n_bins, categorical)
 
-    def bins(self, data: Any, n_jobs: int | None = None) -> NDArray[np.uint8]:
+    def bins(
+        self,
+        data: Any,
+        n_jobs: int | None = None,
+        *,
+        order: Literal["C", "F"] = "C",
+        only: Sequence[int] | None = None,
+    ) -> NDArray[np.uint8]:
         """Return the bins of a table, shape (records, features), in the order of the schema.
 
         Columns are matched by name when the table has names, else by position.
+
+        Parameters
+        ----------
+        data : Frame or what a Frame reads
+        n_jobs : int, optional
+        order : {"C", "F"}
+            Keep the bins of a record together, or those of a feature.
+        only : sequence of int, optional
+            The features to bin; the columns of others are left as they come.
         """
         frame = (data if isinstance(data, Frame) else Frame(data)).select(self.schema)
-        out = np.empty((frame.n_rows, self.schema.n_features), dtype=np.uint8)
-        numeric = [j for j, cuts in enumerate(self.cuts) if cuts is not None]
+        out = np.empty((frame.n_rows, self.schema.n_features), dtype=np.uint8, order=order)
+        wanted = range(self.schema.n_features) if only is None else only
+        numeric = [j for j in wanted if self.cuts[j] is not None]
         table = frame.number_table
         if table is not None:
-            array, order = table
-            self._bin_numbers(array, [order[j] for j in numeric], out, numeric, n_jobs)
-        for j, cuts in enumerate(self.cuts):
-            if cuts is None:
+            array, places = table
+            self._bin_numbers(array, [places[j] for j in numeric], out, numeric, n_jobs)
+        for j in wanted:
+            if self.cuts[j] is None:
                 feature = self.schema.features[j]
                 assert isinstance(feature, CategoricalFeature)
                 missing, unseen = int(self.n_values[j]), int(self.unseen[j])

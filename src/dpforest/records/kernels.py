@@ -2,7 +2,8 @@
 
 Kernels work on the rows they are given and on arrays only; `records.threads` hands each thread
 its own rows. Routing goes level by level through a block of records that stays in the cache, so
-that the processor overlaps the look-ups of many records.
+that the processor overlaps the look-ups of many records. Indices are unsigned, which spares
+numba's test for negative ones and halves the time.
 """
 
 from __future__ import annotations
@@ -13,105 +14,264 @@ from numba import njit
 BLOCK = 1024  # records routed together; their nodes and counters stay in the first-level cache
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _child(links, right_bytes, node, b):
+    """The child of a binary node for a bin; a leaf is its own child."""
+    link = links[node]
+    byte = np.uint32(right_bytes[np.uint64(node) * np.uint64(32) + np.uint64(b >> np.uint32(3))])
+    return np.uint32(link >> np.uint64(32)) + ((byte >> (b & np.uint32(7))) & np.uint32(1))
+
+
 @njit(nogil=True, cache=True)
-def _route_block(
-    bins, start, stop, root, feature, first_child, n_children, goes_right, multiway, depth, node
-):
-    """Write into ``node`` the leaf node of each record from ``start`` to ``stop``."""
-    for i in range(stop - start):
+def _route_block(bins, root, links, right_bytes, n_children, multiway, depth, node):
+    """Write into ``node`` the leaf node of each record of a block."""
+    for i in range(bins.shape[0]):
         node[i] = root
     for _ in range(depth):
         if multiway:
-            for i in range(stop - start):
+            for i in range(bins.shape[0]):
                 v = node[i]
                 if n_children[v] > 0:
-                    node[i] = first_child[v] + bins[start + i, feature[v]]
+                    b = np.uint32(bins[i, np.uint32(links[v])])
+                    node[i] = np.uint32(links[v] >> np.uint64(32)) + b
         else:
-            for i in range(stop - start):
+            for i in range(bins.shape[0]):
                 v = node[i]
-                b = bins[start + i, feature[v]]
-                word = goes_right[v, b >> 6]
-                right = (word >> np.uint64(b & np.uint8(63))) & np.uint64(1)
-                node[i] = first_child[v] + np.int32(right)
+                b = np.uint32(bins[i, np.uint32(links[v])])
+                node[i] = _child(links, right_bytes, v, b)
 
 
 @njit(nogil=True, cache=True)
-def count_leaves(
-    bins, codes, roots, feature, first_child, n_children, goes_right, leaf_id, multiway, depth, out
-):
+def count_leaves(bins, codes, roots, links, right_bytes, n_children, leaf_id, multiway, depth, out):
     """Add to ``out[leaf, class]`` the records of each class in each leaf of each tree."""
-    node = np.empty(BLOCK, np.int32)
-    n = bins.shape[0]
-    for start in range(0, n, BLOCK):
-        stop = min(start + BLOCK, n)
+    node = np.empty(BLOCK, np.uint32)
+    for start in range(0, bins.shape[0], BLOCK):
+        block = bins[start : start + BLOCK]
+        labels = codes[start : start + BLOCK]
         for t in range(roots.shape[0]):
-            _route_block(
-                bins, start, stop, roots[t], feature, first_child, n_children, goes_right,
-                multiway, depth, node,
-            )  # fmt: skip
-            for i in range(stop - start):
-                out[leaf_id[node[i]], codes[start + i]] += 1
+            _route_block(block, roots[t], links, right_bytes, n_children, multiway, depth, node)
+            for i in range(block.shape[0]):
+                out[leaf_id[node[i]], np.uint32(labels[i])] += 1
 
 
 @njit(nogil=True, cache=True)
 def count_own_leaves(
-    bins, codes, part, roots, feature, first_child, n_children, goes_right, leaf_id, multiway,
-    depth, out,
-):  # fmt: skip
+    bins, codes, part, roots, links, right_bytes, n_children, leaf_id, multiway, depth, out
+):
     """Add to ``out[leaf, class]`` each record in the one tree that ``part`` gives it."""
     for i in range(bins.shape[0]):
-        v = roots[part[i]]
+        v = np.uint32(roots[part[i]])
         while n_children[v] > 0:
-            b = bins[i, feature[v]]
+            b = np.uint32(bins[i, np.uint32(links[v])])
             if multiway:
-                v = first_child[v] + b
+                v = np.uint32(links[v] >> np.uint64(32)) + b
             else:
-                word = goes_right[v, b >> 6]
-                v = first_child[v] + np.int32((word >> np.uint64(b & np.uint8(63))) & np.uint64(1))
-        out[leaf_id[v], codes[i]] += 1
+                v = _child(links, right_bytes, v, b)
+        out[leaf_id[v], np.uint32(codes[i])] += 1
 
 
 @njit(nogil=True, cache=True)
 def add_leaf_values(
-    bins, roots, feature, first_child, n_children, goes_right, leaf_id, multiway, depth, values,
-    out,
-):  # fmt: skip
+    bins, roots, links, right_bytes, n_children, leaf_id, multiway, depth, values, out
+):
     """Add to ``out[record]`` the values of the leaves that the record falls into."""
-    node = np.empty(BLOCK, np.int32)
-    n = bins.shape[0]
-    k = values.shape[1]
-    for start in range(0, n, BLOCK):
-        stop = min(start + BLOCK, n)
+    node = np.empty(BLOCK, np.uint32)
+    for start in range(0, bins.shape[0], BLOCK):
+        block = bins[start : start + BLOCK]
+        sums = out[start : start + BLOCK]
         for t in range(roots.shape[0]):
-            _route_block(
-                bins, start, stop, roots[t], feature, first_child, n_children, goes_right,
-                multiway, depth, node,
-            )  # fmt: skip
-            for i in range(stop - start):
+            _route_block(block, roots[t], links, right_bytes, n_children, multiway, depth, node)
+            for i in range(block.shape[0]):
                 leaf = leaf_id[node[i]]
-                for j in range(k):
-                    out[start + i, j] += values[leaf, j]
+                for j in range(values.shape[1]):
+                    sums[i, j] += values[leaf, j]
 
 
 @njit(nogil=True, cache=True)
 def strongest_leaf(
-    bins, roots, feature, first_child, n_children, goes_right, leaf_id, multiway, depth, strength,
-    out,
-):  # fmt: skip
+    bins, roots, links, right_bytes, n_children, leaf_id, multiway, depth, strength, out
+):
     """Write into ``out[record]`` the strongest of the leaves that the record falls into."""
-    node = np.empty(BLOCK, np.int32)
-    n = bins.shape[0]
-    for start in range(0, n, BLOCK):
-        stop = min(start + BLOCK, n)
+    node = np.empty(BLOCK, np.uint32)
+    for start in range(0, bins.shape[0], BLOCK):
+        block = bins[start : start + BLOCK]
+        best = out[start : start + BLOCK]
         for t in range(roots.shape[0]):
-            _route_block(
-                bins, start, stop, roots[t], feature, first_child, n_children, goes_right,
-                multiway, depth, node,
-            )  # fmt: skip
-            for i in range(stop - start):
+            _route_block(block, roots[t], links, right_bytes, n_children, multiway, depth, node)
+            for i in range(block.shape[0]):
                 leaf = leaf_id[node[i]]
-                if t == 0 or strength[leaf] > strength[out[start + i]]:
-                    out[start + i] = leaf
+                if t == 0 or strength[leaf] > strength[best[i]]:
+                    best[i] = leaf
+
+
+# --- boosting: oblivious trees, gradients, leaf sums ---------------------------------------------
+
+WIDE_BLOCK = 4096  # records whose leaf numbers and gradients stay in the first-level cache
+HESSIAN_BITS = 32  # a gradient and its Hessian share a word, so that one addition serves both
+LEAVES = 256
+
+
+@njit(nogil=True, cache=True)
+def _answer_by_interval(column, low, span, bit, leaf):
+    """Set a bit of the leaf numbers where the bin lies in an interval; compiles to vector code."""
+    for i in range(leaf.shape[0]):
+        leaf[i] |= np.uint8(np.uint8(np.uint8(column[i] - low) <= span) * bit)
+
+
+@njit(nogil=True, cache=True)
+def _answer_by_table(column, table, level, leaf):
+    for i in range(leaf.shape[0]):
+        leaf[i] |= np.uint8(table[column[i]] << level)
+
+
+@njit(nogil=True, cache=True)
+def _oblivious_leaves(columns, start, feature, low, span, in_a_row, table, depth, leaf):
+    """Write into ``leaf`` the leaf numbers, in one tree, of the records from ``start`` on."""
+    leaf[:] = 0
+    stop = start + leaf.shape[0]
+    for k in range(depth):
+        column = columns[feature[k], start:stop]
+        if in_a_row[k]:
+            _answer_by_interval(column, low[k], span[k], np.uint8(1 << k), leaf)
+        else:
+            _answer_by_table(column, table[k], np.uint8(k), leaf)
+
+
+@njit(nogil=True, cache=True)
+def _add_by_leaf(values, leaf, totals):
+    """Add each value to the total of its leaf; four totals a leaf, so that additions overlap."""
+    n = leaf.shape[0]
+    for quarter in range(n >> 2):
+        i = np.uint64(quarter) << np.uint64(2)
+        for lane in range(4):
+            j = i + np.uint64(lane)
+            totals[np.uint64(lane * LEAVES) + np.uint64(leaf[j])] += values[j]
+    for i in range((n >> 2) << 2, n):
+        totals[np.uint64(leaf[i])] += values[i]
+
+
+@njit(nogil=True, cache=True)
+def _unpack_totals(totals, out):
+    """Add the halves of the packed totals to ``out[leaf, 0]`` and ``out[leaf, 1]``."""
+    for leaf in range(out.shape[0]):
+        word = np.int64(0)
+        for lane in range(4):
+            word += totals[lane * LEAVES + leaf]
+        hessian = word & np.int64((1 << HESSIAN_BITS) - 1)
+        out[leaf, 0] += (word - hessian) >> HESSIAN_BITS
+        out[leaf, 1] += hessian
+
+
+@njit(nogil=True, cache=True)
+def sum_gradients(
+    columns, target, scores, kind, gradient_unit, hessian_unit, limit, norm, clip, center, width,
+    feature, low, span, in_a_row, table, depth, out,
+):  # fmt: skip
+    """Add to ``out[tree, leaf, output]`` the gradients and Hessians of the records, as integers."""
+    n_outputs = scores.shape[0]
+    leaves = np.empty(WIDE_BLOCK, np.uint8)
+    packed = np.empty((n_outputs, WIDE_BLOCK), np.int64)
+    totals = np.empty(4 * LEAVES, np.int64)
+    for start in range(0, columns.shape[1], WIDE_BLOCK):
+        stop = min(start + WIDE_BLOCK, columns.shape[1])
+        leaf = leaves[: stop - start]
+        block = packed[:, : stop - start]
+        pack_gradients(
+            scores[:, start:stop], target[start:stop], kind, gradient_unit, hessian_unit, limit,
+            norm, clip, center, width, block,
+        )  # fmt: skip
+        for t in range(feature.shape[0]):
+            _oblivious_leaves(
+                columns, start, feature[t], low[t], span[t], in_a_row[t], table[t], depth[t], leaf
+            )
+            for k in range(n_outputs):
+                totals[:] = 0
+                _add_by_leaf(block[k], leaf, totals)
+                _unpack_totals(totals, out[t, :, k])
+
+
+@njit(nogil=True, cache=True)
+def pack_gradients(
+    scores, target, kind, gradient_unit, hessian_unit, limit, norm, clip, center, width, packed
+):
+    """Write the integer gradients of each record, and its Hessian with that of the first output.
+
+    All are cut off towards zero. Whatever floating point did before, the integers are held to
+    the limit here: the L1 norm (``norm`` 1) or the squared L2 norm (``norm`` 2) of all integers
+    of a record is at most ``limit``, or they are dropped.
+    """
+    n_outputs = scores.shape[0]
+    slope = np.empty(n_outputs, np.float64)
+    integers = np.empty(n_outputs, np.int64)
+    for i in range(scores.shape[1]):
+        if kind == 0:
+            p = 1.0 / (1.0 + np.exp(-np.float64(scores[0, i])))
+            slope[0] = p - target[i]
+            curvature = p * (1.0 - p)
+        elif kind == 1:
+            curvature = _softmax_slopes(scores, i, np.int64(target[i]), slope)
+        else:
+            slope[0] = scores[0, i] - (target[i] - center) / width
+            curvature = 1.0
+        reach = 0.0
+        for k in range(n_outputs):
+            reach += abs(slope[k]) if norm == 1 else slope[k] * slope[k]
+        reach = reach if norm == 1 else np.sqrt(reach)
+        unit = gradient_unit * (clip / reach if reach > clip else 1.0)
+        hessian = np.int64(curvature * hessian_unit)
+        size = hessian if norm == 1 else hessian * hessian
+        for k in range(n_outputs):
+            integers[k] = np.int64(slope[k] * unit)
+            size += abs(integers[k]) if norm == 1 else integers[k] * integers[k]
+        for k in range(n_outputs):
+            word = (integers[k] << HESSIAN_BITS) + (hessian if k == 0 else 0)
+            packed[k, i] = word if size <= limit else 0
+
+
+@njit(nogil=True, cache=True)
+def _softmax_slopes(scores, i, label, slope):
+    """Write the gradients of a record's scores; returns its Hessian."""
+    largest = scores[0, i]
+    for k in range(1, scores.shape[0]):
+        largest = max(largest, scores[k, i])
+    total = 0.0
+    for k in range(scores.shape[0]):
+        slope[k] = np.exp(np.float64(scores[k, i] - largest))
+        total += slope[k]
+    squares = 0.0
+    for k in range(scores.shape[0]):
+        slope[k] /= total
+        squares += slope[k] * slope[k]
+    slope[label] -= 1.0
+    return 0.5 * (1.0 - squares)
+
+
+@njit(nogil=True, cache=True)
+def add_tree_values(columns, values, feature, low, span, in_a_row, table, depth, scores):
+    """Add to ``scores[output, record]`` the values of the leaves of all trees."""
+    leaves = np.empty(WIDE_BLOCK, np.uint8)
+    for start in range(0, columns.shape[1], WIDE_BLOCK):
+        stop = min(start + WIDE_BLOCK, columns.shape[1])
+        leaf = leaves[: stop - start]
+        for t in range(feature.shape[0]):
+            _oblivious_leaves(
+                columns, start, feature[t], low[t], span[t], in_a_row[t], table[t], depth[t], leaf
+            )
+            for k in range(scores.shape[0]):
+                _add_values(values[t, k], leaf, scores[k, start:stop])
+
+
+@njit(nogil=True, cache=True)
+def _add_values(values, leaf, scores):
+    for i in range(leaf.shape[0]):
+        scores[i] += values[np.uint64(leaf[i])]
+
+
+@njit(nogil=True, cache=True)
+def count_bins(column, out):
+    """Add to ``out[bin]`` the number of records in each bin."""
+    for i in range(column.shape[0]):
+        out[np.uint64(column[i])] += 1
 
 
 # --- encoding: values to bins -------------------------------------------------------------------
@@ -194,19 +354,14 @@ def match_numbers(values, numbers, places, missing, unseen, out):
 
 
 @njit(nogil=True, cache=True)
-def find_leaves(bins, roots, feature, first_child, n_children, goes_right, leaf_id, multiway,
-                depth, out):  # fmt: skip
+def find_leaves(bins, roots, links, right_bytes, n_children, leaf_id, multiway, depth, out):
     """Write into ``out[record, tree]`` the leaf of the record in each tree."""
-    node = np.empty(BLOCK, np.int32)
-    n = bins.shape[0]
-    for start in range(0, n, BLOCK):
-        stop = min(start + BLOCK, n)
+    node = np.empty(BLOCK, np.uint32)
+    for start in range(0, bins.shape[0], BLOCK):
+        block = bins[start : start + BLOCK]
         for t in range(roots.shape[0]):
-            _route_block(
-                bins, start, stop, roots[t], feature, first_child, n_children, goes_right,
-                multiway, depth, node,
-            )  # fmt: skip
-            for i in range(stop - start):
+            _route_block(block, roots[t], links, right_bytes, n_children, multiway, depth, node)
+            for i in range(block.shape[0]):
                 out[start + i, t] = leaf_id[node[i]]
 
 

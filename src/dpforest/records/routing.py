@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from dpforest.records import kernels
 from dpforest.records.threads import map_rows
+from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest
 
 
@@ -30,7 +31,7 @@ def add_leaf_values(
     ndarray of float64, shape (n, k)
     """
     out = np.zeros((len(bins), values.shape[1]))
-    arrays = _arrays(forest)
+    arrays = forest.routing_arrays
     map_rows(
         lambda rows: kernels.add_leaf_values(bins[rows], *arrays, values, out[rows]),
         len(bins),
@@ -47,7 +48,7 @@ def strongest_leaf(
 ) -> NDArray[np.int64]:
     """For each record, the strongest of the leaves it falls into; the first tree wins a tie."""
     out = np.zeros(len(bins), np.int64)
-    arrays = _arrays(forest)
+    arrays = forest.routing_arrays
     map_rows(
         lambda rows: kernels.strongest_leaf(bins[rows], *arrays, strength, out[rows]),
         len(bins),
@@ -61,11 +62,32 @@ def find_leaves(
 ) -> NDArray[np.int64]:
     """For each record, its leaf in each tree, shape (n, n_trees)."""
     out = np.empty((len(bins), forest.n_trees), np.int64)
-    arrays = _arrays(forest)
+    arrays = forest.routing_arrays
     map_rows(lambda rows: kernels.find_leaves(bins[rows], *arrays, out[rows]), len(bins), n_jobs)
     return out
 
 
-def _arrays(f: Forest) -> tuple[object, ...]:
-    structure = (f.roots, f.feature, f.first_child, f.n_children, f.goes_right, f.leaf_id)
-    return (*structure, f.multiway, f.max_depth)
+def add_tree_values(
+    trees: ObliviousTrees,
+    bins: NDArray[np.uint8],
+    values: NDArray[np.float32],
+    scores: NDArray[np.float32],
+    n_jobs: int | None = None,
+) -> None:
+    """Add to the score of each record the values of its leaves in oblivious trees.
+
+    Parameters
+    ----------
+    trees : ObliviousTrees
+    bins : ndarray of uint8, shape (n, n_features), the bins of a feature together
+    values : ndarray of float32, shape (n_trees, n_outputs, n_leaves)
+    scores : ndarray of float32, shape (n_outputs, n)
+        Changed in place.
+    n_jobs : int, optional
+    """
+    arrays = trees.routing_arrays
+    map_rows(
+        lambda rows: kernels.add_tree_values(bins[rows].T, values, *arrays, scores[:, rows]),
+        len(bins),
+        n_jobs,
+    )

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.records import kernels
+from dpforest.records.losses import IntegerLoss
+from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest
 
 
@@ -22,16 +24,20 @@ class Block(NamedTuple):
         Class codes, or the bounded target of a regression.
     part : ndarray of int32, shape (n,), or None
         The tree to which a record was given, where trees see disjoint records.
+    scores : ndarray of float32, shape (n_outputs, n), or None
+        What the released model says of each record so far, where a model is boosted.
     """
 
     bins: NDArray[np.uint8]
     target: NDArray[Any]
-    part: NDArray[np.int32] | None
+    part: NDArray[np.int32] | None = None
+    scores: NDArray[np.float32] | None = None
 
     def rows(self, which: slice) -> Block:
         """Some of the rows, without a copy."""
         part = None if self.part is None else self.part[which]
-        return Block(self.bins[which], self.target[which], part)
+        scores = None if self.scores is None else self.scores[:, which]
+        return Block(self.bins[which], self.target[which], part, scores)
 
 
 class Statistic(Protocol):
@@ -84,10 +90,84 @@ class LeafClassCounts:
 
     def add(self, block: Block, total: NDArray[np.int64]) -> None:
         """Add the records of each class in each leaf."""
-        f = self.forest
-        arrays = (f.roots, f.feature, f.first_child, f.n_children, f.goes_right, f.leaf_id)
-        shape = (f.multiway, f.max_depth)
+        arrays = self.forest.routing_arrays
         if self.disjoint:
-            kernels.count_own_leaves(block.bins, block.target, block.part, *arrays, *shape, total)
+            kernels.count_own_leaves(block.bins, block.target, block.part, *arrays, total)
         else:
-            kernels.count_leaves(block.bins, block.target, *arrays, *shape, total)
+            kernels.count_leaves(block.bins, block.target, *arrays, total)
+
+
+@dataclass(frozen=True)
+class BinCounts:
+    """1 for each record in its bin of each of some features.
+
+    Parameters
+    ----------
+    features : tuple of int
+    n_bins : int
+        Room for this many bins a feature.
+    """
+
+    features: tuple[int, ...]
+    n_bins: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Features by bins."""
+        return (len(self.features), self.n_bins)
+
+    def add(self, block: Block, total: NDArray[np.int64]) -> None:
+        """Add the records of each bin."""
+        for row, feature in zip(total, self.features, strict=True):
+            kernels.count_bins(block.bins[:, feature], row)
+
+
+@dataclass(frozen=True)
+class GradientSums:
+    """The gradient and Hessian of the loss of each record, in its leaf of each oblivious tree.
+
+    Parameters
+    ----------
+    trees : ObliviousTrees
+    loss : IntegerLoss
+        The loss, and the integer grid of its derivatives.
+    """
+
+    trees: ObliviousTrees
+    loss: IntegerLoss
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Trees by leaves by outputs by 2: gradient, Hessian."""
+        return (self.trees.n_trees, self.trees.n_leaves, self.loss.n_outputs, 2)
+
+    def add(self, block: Block, total: NDArray[np.int64]) -> None:
+        """Add the gradients and Hessians, on the integer grid of the loss."""
+        assert block.scores is not None
+        kernels.sum_gradients(
+            block.bins.T,
+            block.target,
+            block.scores,
+            *self.loss.kernel_arguments,
+            *self.trees.routing_arrays,
+            total,
+        )
+
+
+@dataclass(frozen=True)
+class TargetCounts:
+    """1 for each record in the cell of its target, among equal cells of a range."""
+
+    low: float
+    high: float
+    cells: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One number a cell."""
+        return (self.cells,)
+
+    def add(self, block: Block, total: NDArray[np.int64]) -> None:
+        """Add the records of each cell."""
+        edges = np.linspace(self.low, self.high, self.cells + 1)[1:-1]
+        total += np.bincount(np.searchsorted(edges, block.target), minlength=self.cells)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.records.encode import Encoding
 from dpforest.records.frames import Frame
+from dpforest.records.routing import add_tree_values
 from dpforest.records.statistics import Block, Statistic
 from dpforest.records.threads import map_rows
+from dpforest.trees.oblivious import ObliviousTrees
 
 DrawBelow = Callable[[int, int], NDArray[np.int64]]
 """``draw(m, size)``: that many independent uniform draws from 0, ..., m - 1."""
@@ -20,8 +22,18 @@ DrawBelow = Callable[[int, int], NDArray[np.int64]]
 class RecordStore(Protocol):
     """Records that can be binned, dealt out to trees, and totalled; never looked at one by one."""
 
-    def encode(self, encoding: Encoding) -> None:
-        """Bin the records; totals are taken of binned records."""
+    def encode(
+        self, encoding: Encoding, *, by_feature: bool = False, only: Sequence[int] | None = None
+    ) -> None:
+        """Bin the records, or only some features; totals are taken of binned records."""
+        ...
+
+    def start_scores(self, n_outputs: int) -> None:
+        """Give every record a score of 0 for each output of a model to be boosted."""
+        ...
+
+    def add_to_scores(self, trees: ObliviousTrees, values: NDArray[np.float32]) -> None:
+        """Add released trees to the scores; ``values`` has shape (trees, outputs, leaves)."""
         ...
 
     def deal(self, n_parts: int, draw: DrawBelow) -> None:
@@ -61,11 +73,36 @@ class LocalStore:
         self._n_jobs = n_jobs
         self._bins: NDArray[np.uint8] | None = None
         self._part: NDArray[np.int32] | None = None
+        self._scores: NDArray[np.float32] | None = None
 
-    def encode(self, encoding: Encoding) -> None:
-        """Bin the records as the encoding says."""
-        bins = encoding.bins(self._frame, self._n_jobs)
-        self._bins = bins if self._keep is None else bins[self._keep]
+    def encode(
+        self, encoding: Encoding, *, by_feature: bool = False, only: Sequence[int] | None = None
+    ) -> None:
+        """Bin the records as the encoding says.
+
+        Parameters
+        ----------
+        encoding : Encoding
+        by_feature : bool
+            Keep the bins of a feature together, as oblivious trees like them.
+        only : sequence of int, optional
+            The features to bin.
+        """
+        order: Literal["C", "F"] = "F" if by_feature else "C"
+        bins = encoding.bins(self._frame, self._n_jobs, order=order, only=only)
+        if self._keep is not None:
+            bins = np.asarray(bins[self._keep], order=order)
+        self._bins = bins
+
+    def start_scores(self, n_outputs: int) -> None:
+        """Give every record a score of 0 for each output."""
+        self._scores = np.zeros((n_outputs, len(self._target)), np.float32)
+
+    def add_to_scores(self, trees: ObliviousTrees, values: NDArray[np.float32]) -> None:
+        """Add released trees to the scores."""
+        assert self._bins is not None
+        assert self._scores is not None
+        add_tree_values(trees, self._bins, values, self._scores, self._n_jobs)
 
     def deal(self, n_parts: int, draw: DrawBelow) -> None:
         """Give each record one of the parts, independently and uniformly."""
@@ -73,9 +110,9 @@ class LocalStore:
 
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
         """Total the statistic over all records, a thread for each run of rows."""
-        if self._bins is None:
-            raise RuntimeError("records must be encoded before they are totalled")
-        records = Block(self._bins, self._target, self._part)
+        # Before records are binned they can only be counted, and their targets.
+        bins = np.empty((len(self._target), 0), np.uint8) if self._bins is None else self._bins
+        records = Block(bins, self._target, self._part, self._scores)
 
         def total_rows(rows: slice) -> NDArray[np.int64]:
             total = np.zeros(statistic.shape, np.int64)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +38,16 @@ class FoldedEncoding(Encoding):
         """Those of values."""
         return self.n_values
 
-    def bins(self, data: Any, n_jobs: int | None = None) -> NDArray[np.uint8]:
-        """Return the bins of a table, shape (records, features), in the order of the schema."""
-        bins = super().bins(data, n_jobs)
+    def bins(
+        self,
+        data: Any,
+        n_jobs: int | None = None,
+        *,
+        order: Literal["C", "F"] = "C",
+        only: Sequence[int] | None = None,
+    ) -> NDArray[np.uint8]:
+        """Return the bins of a table, as `Encoding.bins` does."""
+        bins = super().bins(data, n_jobs, order=order, only=only)
         for column, n in zip(bins.T, self.n_values, strict=True):
             column[column >= n] = n // 2
         return bins

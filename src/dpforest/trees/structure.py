@@ -120,6 +120,16 @@ class Forest:
             is_inner[inner] = True
             levels.append(np.flatnonzero(is_inner[self.parent]))
 
+    @cached_property
+    def routing_arrays(self) -> tuple[Any, ...]:
+        """What compiled routing reads: a node's feature and first child in one word, and so on."""
+        links = self.feature.astype(np.uint64)
+        links |= self.first_child.astype(np.uint64) << np.uint64(32)
+        right_bytes = np.ascontiguousarray(self.goes_right, "<u8").view(np.uint8).ravel()
+        roots, leaf_id = self.roots.astype(np.uint32), self.leaf_id.astype(np.uint32)
+        shape = self.multiway, self.max_depth
+        return roots, links, right_bytes, self.n_children, leaf_id, *shape
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name, for saving."""
         return {

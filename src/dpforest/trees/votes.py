@@ -28,7 +28,8 @@ def class_shares(counts: Values, rng: np.random.Generator) -> Values:
     """
     clipped: Values = np.clip(counts, 0.0, None)
     empty = clipped.sum(axis=1) == 0.0
-    clipped[empty] = rng.dirichlet(np.ones(counts.shape[1]), empty.sum())
+    # Exponential draws, once divided by their sum, are uniform among all shares.
+    clipped[empty] = rng.standard_exponential((empty.sum(), counts.shape[1]))
     clipped /= clipped.sum(axis=1, keepdims=True)
     return clipped
 

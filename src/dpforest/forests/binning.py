@@ -1,0 +1,193 @@
+"""Privately chosen bins: where numeric features are cut, learnt from noisy counts.
+
+Two releases. First the noisy counts of a public grid, half of it linear and half of it logarithmic
+around zero, so that bounds declared far too wide and heavy tails still leave some cells with
+records. Then the noisy counts of a finer grid, whose cells hold equal shares of the first. What
+follows is post-processing: counts are projected to what counts can be, and neighbouring cells
+are joined to bins of equal weight. A value that many records share takes one bin and no more, so
+that cuts remain for the tails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpforest.privacy.additive import Price
+from dpforest.privacy.curator import Curator
+from dpforest.records.encode import Encoding
+from dpforest.schema import NumericFeature, Schema
+
+LINEAR_CELLS = 32
+OCTAVES = 40  # cells halve towards zero this often: bounds may be 10**12 too wide
+LATTICE = 100  # integers at most this far apart get a cell each
+EVEN_SHARE = 0.1  # of the weight is spread evenly, for what the noise hides
+HEAVY = 0.1  # a bin's weight counts at most this much when cuts are drawn
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BinSizes:
+    """How finely to look, and how many bins to keep."""
+
+    cells: int
+    bins: int
+
+
+@dataclass(frozen=True)
+class PrivateBins:
+    """The cuts of every feature, and how the records spread over the bins.
+
+    Parameters
+    ----------
+    encoding : Encoding
+    weights : tuple of arrays or None
+        The share of the records in each bin of a numeric feature, as far as released.
+    """
+
+    encoding: Encoding
+    weights: tuple[Values | None, ...]
+
+
+def needs_bins(schema: Schema) -> tuple[int, ...]:
+    """The features whose cuts are not declared: numeric, without cut points."""
+    return tuple(
+        j
+        for j, feature in enumerate(schema.features)
+        if isinstance(feature, NumericFeature) and feature.cuts is None
+    )
+
+
+def choose_bins(
+    curator: Curator, schema: Schema, n_records: float, price: Price, sizes: BinSizes
+) -> PrivateBins:
+    """Look twice, each time for the price, and cut every numeric feature into bins."""
+    features = needs_bins(schema)
+    public = Encoding.from_schema(schema, max_bins=2)
+    cuts = list(public.cuts)
+    weights: list[Values | None] = [
+        None if c is None else np.full(len(c) + 1, 1.0 / (len(c) + 1)) for c in cuts
+    ]
+    if features:
+        for j in features:
+            cuts[j] = public_grid(*_range(schema, j))
+        coarse = Encoding(schema, tuple(cuts))
+        counts = curator.bin_counts(coarse, features, price, "bins: counts on a public grid")
+        for row, j in zip(counts, features, strict=True):
+            cuts[j] = _refined(*_range(schema, j), _cuts(coarse, j), row, n_records, sizes.cells)
+        fine = Encoding(schema, tuple(cuts))
+        counts = curator.bin_counts(fine, features, price, "bins: counts on the refined grid")
+        for row, j in zip(counts, features, strict=True):
+            cuts[j], weights[j] = _joined(_cuts(fine, j), row, n_records, sizes.bins)
+    return PrivateBins(Encoding(schema, tuple(cuts)), tuple(weights))
+
+
+def cut_weights(weights: tuple[Values | None, ...]) -> tuple[Values | None, ...]:
+    """How often to cut each numeric feature after each of its bins, given their weights."""
+    return tuple(map(_cut_weights, weights))
+
+
+def public_grid(low: float, high: float) -> Values:
+    """Cuts that follow from the bounds alone.
+
+    Bounds that are integers and near each other suggest integer values: each gets cells of its
+    own. Otherwise even cells, and cells that halve towards zero or the bound nearest to it.
+
+    Examples
+    --------
+    >>> public_grid(0, 3)[:4].tolist()
+    [0.05, 0.15000000000000002, 0.25, 0.35]
+    >>> len(public_grid(-1e9, 1e9))
+    109
+    """
+    width = high - low
+    if low == int(low) and high == int(high) and width <= LATTICE:
+        per_integer = max(1, int(LINEAR_CELLS // width))
+        return low + (np.arange(int(width * per_integer)) + 0.5) / per_integer
+    zero = min(max(0.0, low), high)
+    halving = 2.0 ** -np.arange(OCTAVES)
+    edges = np.concatenate(
+        [
+            low + width * np.arange(1, LINEAR_CELLS) / LINEAR_CELLS,
+            zero + (high - zero) * halving,
+            zero - (zero - low) * halving,
+        ]
+    )
+    edges = np.unique(edges)
+    return edges[(edges > low) & (edges < high)]
+
+
+def _refined(
+    low: float, high: float, cuts: Values, counts: Values, n_records: float, cells: int
+) -> Values:
+    """Cuts between cells of equal weight, if records are spread evenly inside the old cells."""
+    edges = np.concatenate([[low], cuts, [high]])
+    even = np.diff(edges) / (high - low)
+    shares = nearest_shares(counts[: len(cuts) + 1], n_records)
+    weight = (1.0 - EVEN_SHARE) * shares + EVEN_SHARE * even
+    below = np.concatenate([[0.0], np.cumsum(weight)]) / weight.sum()
+    # A hair of slope everywhere, so that the inverse is unique.
+    below += np.arange(len(below)) * 1e-12
+    return np.unique(np.interp(np.arange(1, cells) / cells, below, edges))
+
+
+def _joined(cuts: Values, counts: Values, n_records: float, bins: int) -> tuple[Values, Values]:
+    """Keep the cuts between bins of about equal capped weight; gives the bins' weights too."""
+    n_cells = len(cuts) + 1
+    shares = nearest_shares(counts[:n_cells], n_records)
+    weight = (1.0 - EVEN_SHARE) * shares + EVEN_SHARE / n_cells
+    below = np.cumsum(_capped(weight, bins))
+    below /= below[-1]
+    wanted = np.arange(1, bins) / bins
+    at = np.clip(np.searchsorted(below, wanted - 1e-9), 0, len(cuts) - 1)
+    before = np.maximum(at - 1, 0)
+    nearer = np.abs(below[before] - wanted) < np.abs(below[at] - wanted)
+    kept = cuts[np.unique(np.where(nearer, before, at))] if len(cuts) else cuts
+    bin_of_cell = np.append(np.searchsorted(kept, cuts), len(kept))
+    joined: Values = np.bincount(bin_of_cell, weight, minlength=len(kept) + 1).astype(np.float64)
+    return kept, joined
+
+
+def nearest_shares(counts: Values, n_records: float) -> Values:
+    """The nearest non-negative counts that add up to the number of records, as shares."""
+    ordered = np.sort(counts)[::-1]
+    excess = (np.cumsum(ordered) - n_records) / np.arange(1, len(counts) + 1)
+    level = excess[np.flatnonzero(ordered > excess)[-1]] if (ordered > excess).any() else 0.0
+    kept = np.maximum(counts - level, 0.0)
+    total = kept.sum()
+    return kept / total if total > 0 else np.full(len(counts), 1.0 / len(counts))
+
+
+def _capped(weight: Values, bins: int) -> Values:
+    """Cap every cell at one bin's share of the capped total: a heavy value fills one bin only."""
+    cap = weight.sum() / bins
+    for _ in range(30):
+        lower = np.minimum(weight, cap).sum() / bins
+        if lower >= cap * (1.0 - 1e-9) or (weight > lower).sum() >= bins:
+            break
+        cap = lower
+    return np.asarray(np.minimum(weight, cap))
+
+
+def _cut_weights(weight: Values | None) -> Values | None:
+    """Cut more often where records lie on both sides."""
+    if weight is None or len(weight) < 2:
+        return None if weight is None else np.empty(0)
+    beside = np.minimum(weight[:-1], HEAVY) + np.minimum(weight[1:], HEAVY)
+    drawn: Values = (1.0 - EVEN_SHARE) * beside / beside.sum() + EVEN_SHARE / len(beside)
+    return drawn
+
+
+def _range(schema: Schema, j: int) -> tuple[float, float]:
+    feature = schema.features[j]
+    assert isinstance(feature, NumericFeature)
+    return float(feature.low), float(feature.high)
+
+
+def _cuts(encoding: Encoding, j: int) -> Values:
+    cuts = encoding.cuts[j]
+    assert cuts is not None
+    return cuts

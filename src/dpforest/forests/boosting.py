@@ -1,0 +1,130 @@
+"""The flagship's algorithm: count, choose bins, then round after round of random trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpforest.forests.binning import nearest_shares
+from dpforest.forests.plan import BoostingPlan
+from dpforest.privacy.additive import Price
+from dpforest.privacy.curator import Curator, GradientRelease
+from dpforest.records.losses import IntegerLoss
+from dpforest.trees.oblivious import ObliviousTrees
+from dpforest.trees.oblivious_grower import ObliviousGrower
+
+LARGEST_STEP = 2.0  # of a leaf, in units of the score
+
+
+@dataclass(frozen=True)
+class BoostedTrees:
+    """Released trees and what their leaves add to the scores.
+
+    Parameters
+    ----------
+    trees : ObliviousTrees
+    values : ndarray of float32, shape (n_trees, n_outputs, n_leaves)
+    """
+
+    trees: ObliviousTrees
+    values: NDArray[np.float32]
+
+    @classmethod
+    def stack(cls, rounds: list[BoostedTrees]) -> BoostedTrees:
+        """All rounds as one; the leaves that shallower trees lack are 0."""
+        trees = ObliviousTrees.stack([part.trees for part in rounds])
+        widest = max(part.values.shape[2] for part in rounds)
+        values = [
+            np.pad(part.values, ((0, 0), (0, 0), (0, widest - part.values.shape[2])))
+            for part in rounds
+        ]
+        return cls(trees, np.concatenate(values))
+
+    def __getitem__(self, which: slice) -> BoostedTrees:
+        """Some of the trees."""
+        return BoostedTrees(self.trees[which], self.values[which])
+
+    def refuse_misfits(self, n_features: int) -> None:
+        """ValueError when values or features do not fit: compiled code would not notice."""
+        n_trees, _, n_leaves = self.values.shape
+        if n_trees != self.trees.n_trees or n_leaves < self.trees.n_leaves:
+            raise ValueError("the leaf values do not fit the trees")
+        if self.trees.feature.max(initial=0) >= n_features:
+            raise ValueError("the trees ask for a feature that is not there")
+
+
+def boost(
+    curator: Curator,
+    grower: ObliviousGrower,
+    loss: IntegerLoss,
+    plan: BoostingPlan,
+    price: Price,
+    before: BoostedTrees | None = None,
+) -> BoostedTrees:
+    """Release round after round of trees, each fitted to what those before left over.
+
+    Parameters
+    ----------
+    curator : Curator
+        With records that are binned by feature.
+    grower : ObliviousGrower
+        Draws the structure and learns from what is released.
+    loss : IntegerLoss
+    plan : BoostingPlan
+    price : Pure or Gaussian
+        Of one tree.
+    before : BoostedTrees, optional
+        A model to continue.
+    """
+    curator.start_boosting(loss.n_outputs)
+    rounds = [] if before is None else [before]
+    if before is not None:
+        curator.add_to_scores(before.trees, before.values)
+    label = f"trees of depth {plan.depth}, {plan.trees_per_round} a round"
+    for n_trees in _round_sizes(plan):
+        trees = grower.draw(n_trees, plan.depth)
+        release = _centred(curator.gradient_sums(trees, loss, price, label))
+        grower.learn(trees, release.gradients, release.deviation)
+        values = leaf_values(release, plan)
+        curator.add_to_scores(trees, values)
+        rounds.append(BoostedTrees(trees, values))
+    return BoostedTrees.stack(rounds)
+
+
+def leaf_values(release: GradientRelease, plan: BoostingPlan) -> NDArray[np.float32]:
+    """Newton steps, damped by the known noise, clipped, and averaged over the round's trees."""
+    hessians = np.maximum(release.hessians, 0.0)[:, :, None]
+    steps = np.clip(-release.gradients / (hessians + plan.damping), -LARGEST_STEP, LARGEST_STEP)
+    steps *= plan.learning_rate / len(steps)
+    return np.ascontiguousarray(steps.transpose(0, 2, 1), np.float32)
+
+
+def _centred(release: GradientRelease) -> GradientRelease:
+    """The gradients of several classes add up to 0; taking out their mean takes out noise."""
+    n_outputs = release.gradients.shape[2]
+    if n_outputs == 1:
+        return release
+    gradients = release.gradients - release.gradients.mean(axis=2, keepdims=True)
+    deviation = release.deviation * float(np.sqrt(1.0 - 1.0 / n_outputs))
+    return release._replace(gradients=gradients, deviation=deviation)
+
+
+def _round_sizes(plan: BoostingPlan) -> Iterator[int]:
+    left = plan.n_trees
+    while left > 0:
+        yield min(plan.trees_per_round, left)
+        left -= plan.trees_per_round
+
+
+def target_moments(
+    counts: NDArray[np.float64], n_records: float, low: float, high: float
+) -> tuple[float, float]:
+    """Mean and standard deviation of a target, from noisy counts of equal cells of its range."""
+    middles = low + (high - low) * (np.arange(len(counts)) + 0.5) / len(counts)
+    shares = nearest_shares(counts, n_records)
+    mean = float(shares @ middles)
+    deviation = float(np.sqrt(shares @ (middles - mean) ** 2))
+    return mean, max(deviation, 0.01 * (high - low))

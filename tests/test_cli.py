@@ -1,0 +1,283 @@
+"""The command line, end to end on small files."""
+
+import csv
+import json
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from dpforest import RandomDecisionForestClassifier, load_model
+from dpforest.cli import app, console, estimators
+from dpforest.datasets import frames, make_census
+
+SECRET = "NOBODY-MUST-SEE-THIS"
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def run_well(*arguments):
+    result = run(*arguments)
+    assert result.exit_code == 0, result.stderr
+    return result
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A census as CSV, gzipped CSV and Parquet, its schema, and a model trained on it."""
+    folder = tmp_path_factory.mktemp("cli")
+    census = make_census(600, random_state=0)
+    table = pd.DataFrame(census.X).assign(income=census.y, person=np.arange(600) // 3)
+    table.to_csv(folder / "census.csv", index=False)
+    table.to_csv(folder / "census.csv.gz", index=False)
+    table.to_parquet(folder / "census.parquet")
+    census.schema.save(folder / "schema.json")
+    run_well(*fit_arguments(folder, "census.csv", "model.dpforest"))
+    return folder
+
+
+def fit_arguments(folder, table, model, *more):
+    where = ["fit", folder / table, "--schema", folder / "schema.json", "-o", folder / model]
+    return [*where, "--random-state", 0, *more]
+
+
+def column(path, name):
+    if path.suffix == ".parquet":
+        return pd.read_parquet(path)[name].tolist()
+    with path.open(newline="", encoding="utf-8") as file:
+        return [row[name] for row in csv.DictReader(file)]
+
+
+def without_frames(monkeypatch):
+    """As after a plain install: neither pandas nor polars nor pyarrow."""
+    monkeypatch.setattr(frames, "BACKENDS", ())
+
+
+@pytest.mark.parametrize("with_frames", [True, False])
+def test_demo_prints_accuracies_and_the_ledger(monkeypatch, with_frames):
+    if not with_frames:
+        without_frames(monkeypatch)
+    printed = run_well("demo", "--rows", 500).stdout
+    for part in ("majority class", "epsilon = 0.1", "no noise", "not private"):
+        assert part in printed
+    assert "(epsilon = 1, delta = 0) for adding or removing one record" in printed
+    assert "discrete Laplace" in printed
+
+
+def test_demo_prefers_the_flagship(monkeypatch):
+    assert estimators.default_name() in estimators.PREFERRED
+    monkeypatch.setitem(estimators.ESTIMATORS, "PrivateForestClassifier", object)
+    assert estimators.default_name() == "PrivateForestClassifier"
+
+
+@pytest.mark.parametrize("table", ["census.csv", "census.csv.gz", "census.parquet"])
+@pytest.mark.parametrize("output", ["predictions.csv", "predictions.parquet"])
+def test_fit_and_predict_are_the_librarys(folder, table, output):
+    run_well(*fit_arguments(folder, table, "again.dpforest"))
+    run_well("predict", folder / "again.dpforest", folder / table, "-o", folder / output)
+    census = make_census(600, random_state=0)
+    forest = RandomDecisionForestClassifier(schema=census.schema, random_state=0)
+    expected = forest.fit(census.X, census.y).predict(census.X).tolist()
+    assert column(folder / output, "prediction") == expected
+
+
+@pytest.mark.parametrize("backend", ["polars", "pyarrow", None])
+def test_other_readers_give_the_same_model(folder, monkeypatch, backend):
+    monkeypatch.setattr(frames, "BACKENDS", () if backend is None else (backend,))
+    run_well(*fit_arguments(folder, "census.csv", "other.dpforest"))
+    first, other = load_model(folder / "model.dpforest"), load_model(folder / "other.dpforest")
+    np.testing.assert_array_equal(first.leaf_counts_, other.leaf_counts_)
+    output = folder / "other.csv"
+    run_well("predict", folder / "other.dpforest", folder / "census.csv.gz", "-o", output)
+    assert set(column(output, "prediction")) <= {"<=50K", ">50K"}
+
+
+def test_probabilities_have_a_column_for_each_class(folder):
+    output = folder / "probabilities.csv"
+    model = folder / "model.dpforest"
+    run_well("predict", model, folder / "census.csv", "-o", output, "--probabilities")
+    low, high = (np.array(column(output, name), float) for name in ("<=50K", ">50K"))
+    np.testing.assert_allclose(low + high, 1)
+
+
+def test_fit_and_explain_print_the_ledger(folder):
+    printed = run_well("explain", folder / "model.dpforest").stdout
+    assert printed.startswith("(epsilon = 1, delta = 0) for adding or removing one record")
+    assert "noise: reproducible, not for release" in printed
+    fitted = run_well(*fit_arguments(folder, "census.csv", "again.dpforest")).stdout
+    assert fitted.startswith(printed.rstrip())
+
+
+def test_groups_protect_persons(folder):
+    options = ("--groups", "person", "--max-records-per-group", 2, "--epsilon", 0.5)
+    printed = run_well(*fit_arguments(folder, "census.csv", "persons.dpforest", *options)).stdout
+    assert "one person (at most 2 records each)" in printed
+    assert "epsilon = 0.5" in printed
+
+
+def test_columns_outside_the_schema_are_ignored_aloud(folder):
+    result = run_well(*fit_arguments(folder, "census.csv", "again.dpforest"))
+    assert "not in the schema and ignored: 'person'" in result.stderr
+
+
+@pytest.mark.parametrize("with_frames", [True, False])
+def test_a_starter_schema_leaks_loudly_and_is_refused(folder, monkeypatch, with_frames):
+    if not with_frames:
+        without_frames(monkeypatch)
+    starter = folder / "starter.json"
+    arguments = ("--target", "income", "-o", starter, "--ignore", "person")
+    result = run_well("schema", folder / "census.csv", *arguments)
+    assert "WARNING: the schema was read from the data" in result.stderr
+    assert "PRIVATE" in result.stdout
+    refused = run("fit", folder / "census.csv", "--schema", starter, "-o", folder / "leak.dpforest")
+    assert refused.exit_code == 1
+    assert "no guarantee" in refused.stderr
+    assert not (folder / "leak.dpforest").exists()
+    entry = json.loads(starter.read_text(encoding="utf-8"))
+    assert entry["features"][0]["name"] == "age"
+    assert entry["features"][0]["kind"] == "numeric"
+    assert entry["target"] == {"name": "income", "classes": ["<=50K", ">50K"]}
+    del entry["read_from_data"]
+    starter.write_text(json.dumps(entry), encoding="utf-8")
+    run_well("fit", folder / "census.csv", "--schema", starter, "-o", folder / "edited.dpforest")
+
+
+def test_a_paid_schema_can_be_trained_with(folder):
+    paid = folder / "paid.json"
+    options = ("--target", "income", "--ignore", "person", "--epsilon", 50, "--delta", 1e-5)
+    printed = run_well("schema", folder / "census.csv", *options, "-o", paid).stdout
+    assert "(epsilon = 50, delta = 1e-05)" in printed
+    model = folder / "paid.dpforest"
+    fitted = run_well("fit", folder / "census.csv", "--schema", paid, "-o", model).stdout
+    explained = run_well("explain", model).stdout
+    assert "The schema was paid for apart" in explained
+    assert explained.count("(epsilon = 50, delta = 1e-05)") == 2
+    assert fitted.startswith(explained.rstrip())
+
+
+def broken_table(folder, name, change):
+    table = pd.read_csv(folder / "census.csv", dtype=object, keep_default_na=False)
+    change(table)
+    table.to_csv(folder / name, index=False)
+
+
+def set_cell(name):
+    def change(table):
+        table.loc[7, name] = SECRET
+
+    return change
+
+
+ERRORS = {
+    "no table": (["nowhere.csv"], "no such file"),
+    "neither CSV nor Parquet": (["schema.json"], "ends in .csv"),
+    "no schema": (["census.csv", "--schema", "nowhere.json"], "writes a starter"),
+    "schema not JSON": (["census.csv", "--schema", "census.csv"], "not a JSON file"),
+    "no such target": (["census.csv", "--target", "wage"], "no column 'wage'"),
+    "target is a feature": (["census.csv", "--target", "age"], "also a feature"),
+    "no such groups": (
+        ["census.csv", "--groups", "id", "--max-records-per-group", 2],
+        "no column 'id'",
+    ),
+    "groups without a bound": (["census.csv", "--groups", "person"], "max_records_per_group"),
+    "negative epsilon": (["census.csv", "--epsilon", -1], "epsilon must be positive"),
+    "unknown estimator": (["census.csv", "--estimator", "Oak"], "RandomDecisionForestClassifier"),
+    "no delta to set": (
+        ["census.csv", "--delta", 1e-6, "--estimator", "RandomDecisionForestClassifier"],
+        "has no --delta",
+    ),
+    "no folder": (["census.csv", "-o", "nowhere/model"], "no folder"),
+    "output is a folder": (["census.csv", "-o", "."], "is a folder"),
+    "text among numbers": (["text.csv"], "'age'"),
+    "unknown class": (["class.csv"], "y"),
+    "ragged rows": (["ragged.csv"], "as many cells"),
+    "not UTF-8": (["latin.csv"], "UTF-8"),
+    "no header": (["headless.csv"], "first line must name the columns"),
+    "empty file": (["empty.csv"], "no column"),
+    "damaged Parquet": (["damaged.parquet"], "cannot be read as Parquet"),
+}
+
+
+@pytest.fixture(scope="module")
+def broken(folder):
+    broken_table(folder, "text.csv", set_cell("age"))
+    broken_table(folder, "class.csv", set_cell("income"))
+    whole = (folder / "census.csv").read_text(encoding="utf-8")
+    (folder / "ragged.csv").write_text(whole + f"{SECRET}," * 30 + "\n", encoding="utf-8")
+    (folder / "latin.csv").write_bytes(whole.replace("north", "nörd").encode("latin-1"))
+    rows = whole.split("\n", 1)[1]
+    (folder / "headless.csv").write_text(SECRET + rows, encoding="utf-8")
+    (folder / "empty.csv").write_text("", encoding="utf-8")
+    (folder / "damaged.parquet").write_bytes((folder / "census.parquet").read_bytes()[:500])
+    return folder
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow", None])
+@pytest.mark.parametrize("case", ERRORS)
+def test_fit_refuses_in_one_line_before_it_spends(broken, monkeypatch, case, backend):
+    arguments, message = ERRORS[case]
+    monkeypatch.chdir(broken)
+    monkeypatch.setattr(frames, "BACKENDS", () if backend is None else (backend,))
+    defaults = ["--schema", "schema.json", "-o", "refused.dpforest"]
+    result = run("fit", arguments[0], *defaults, *arguments[1:])
+    assert result.exit_code == 1, result.stdout
+    *remarks, error = result.stderr.splitlines()
+    assert error.startswith("error: ")
+    assert message in error
+    assert all(remark.startswith("not in the schema") for remark in remarks)
+    assert SECRET not in result.output
+    assert result.stdout == ""
+    assert not (broken / "refused.dpforest").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["predict", "nowhere", "census.csv", "-o", "p.csv"], "no such file"),
+        (["predict", "census.csv", "census.csv", "-o", "p.csv"], "not a model"),
+        (["predict", "model.dpforest", "empty.csv", "-o", "p.csv"], "no column 'education'"),
+        (["predict", "model.dpforest", "census.csv", "-o", "p.txt"], "ends in .csv"),
+        (["explain", "nowhere"], "no such file"),
+        (["schema", "census.csv", "--target", "wage", "-o", "s.json"], "no column 'wage'"),
+        (["reproduce", "nothing"], "nothing"),
+    ],
+)
+def test_other_commands_refuse_in_one_line(broken, monkeypatch, arguments, message):
+    monkeypatch.chdir(broken)
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert len(result.stderr.splitlines()) == 1
+    assert message in result.stderr
+
+
+def test_parquet_without_a_library_says_what_to_install(folder, monkeypatch):
+    monkeypatch.setattr("dpforest.cli.tables.find_spec", lambda name: None)
+    result = run(*fit_arguments(folder, "census.parquet", "refused.dpforest"))
+    assert result.exit_code == 1
+    assert "pip install 'dpforest[parquet]'" in result.stderr
+
+
+def test_unknown_options_are_usage_errors():
+    assert run("fit", "--nonsense").exit_code == 2
+
+
+def test_progress_is_shown_only_to_a_person(folder, monkeypatch):
+    assert "training" not in run_well(*fit_arguments(folder, "census.csv", "p.dpforest")).stderr
+    watched_by = console.Console
+
+    def terminal(**options):
+        return watched_by(force_terminal=True, **options)
+
+    monkeypatch.setattr(console, "Console", terminal)
+    assert "training" in run_well(*fit_arguments(folder, "census.csv", "p.dpforest")).stderr
+
+
+def test_gzipped_predictions_can_be_read_again(folder):
+    output = folder / "predictions.csv.gz"
+    run_well("predict", folder / "model.dpforest", folder / "census.csv", "-o", output)
+    table = nw.from_native(frames.read_csv(output, ["prediction"], []), eager_only=True)
+    assert table.shape == (600, 1)

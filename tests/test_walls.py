@@ -1,0 +1,140 @@
+"""The two walls hold: contracts on imports, and a reading of the source for what they cannot see.
+
+Every check has a control: source that breaks the wall and must be caught.
+"""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "dpforest"
+NOISE = ("dpforest.privacy.noise", "dpforest.privacy.noise_kernels")
+FLOAT_NOISE = ("normal", "standard_normal", "laplace")
+
+
+def exact_totals(tree: ast.AST) -> Iterator[str]:
+    """Where code takes a total of a store, or reaches for a curator's store."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr == "_store":
+            yield f"line {node.lineno}: ._store"
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".total"):
+            yield f"line {node.lineno}: .total(...)"
+        if isinstance(node, ast.Attribute) and ast.unparse(node).endswith("store.total"):
+            yield f"line {node.lineno}: .total of a store"
+        if isinstance(node, ast.Constant) and node.value == "_store":
+            yield f"line {node.lineno}: the name '_store'"
+
+
+def noise_imports(tree: ast.AST) -> Iterator[str]:
+    """Where code imports the samplers of noise."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names] + [f"{node.module}"]
+        else:
+            continue
+        yield from (f"line {node.lineno}: {name}" for name in names if name in NOISE)
+
+
+def float_noise(tree: ast.AST) -> Iterator[str]:
+    """Where code draws noise in floating point; our own integer samplers share a name with it."""
+    for node in ast.walk(tree):
+        ours = isinstance(node, ast.Attribute) and ast.unparse(node.value) == "noise_kernels"
+        if isinstance(node, ast.Attribute) and node.attr in FLOAT_NOISE and not ours:
+            yield f"line {node.lineno}: .{node.attr}"
+        if isinstance(node, ast.ImportFrom) and "random" in (node.module or ""):
+            drawn = [alias.name for alias in node.names if alias.name in FLOAT_NOISE]
+            yield from (f"line {node.lineno}: {name}" for name in drawn)
+
+
+def offences(check, exempt: str) -> list[str]:
+    """What a check finds in every room but the exempt one."""
+    return [
+        f"{path.relative_to(ROOT)} {found}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path.relative_to(PACKAGE).parts[0] != exempt
+        for found in check(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+
+
+def test_only_privacy_takes_exact_totals():
+    assert offences(exact_totals, exempt="privacy") == []
+
+
+def test_only_privacy_imports_noise():
+    assert offences(noise_imports, exempt="privacy") == []
+
+
+def test_noise_is_never_drawn_in_floating_point():
+    # datasets draws synthetic people: no record goes in, so nothing needs hiding
+    assert offences(float_noise, exempt="datasets") == []
+
+
+@pytest.mark.parametrize(
+    ("check", "snippet"),
+    [
+        (exact_totals, "counts = curator._store.total(RecordCount())"),
+        (exact_totals, "counts = store.total(statistic)"),
+        (exact_totals, "ask = store.total\nask(statistic)"),
+        (exact_totals, "getattr(curator, '_store')"),
+        (noise_imports, "from dpforest.privacy import noise"),
+        (noise_imports, "from dpforest.privacy.noise import discrete_laplace"),
+        (noise_imports, "import dpforest.privacy.noise_kernels as kernels"),
+        (float_noise, "released = counts + np.random.laplace(scale=1 / epsilon)"),
+        (float_noise, "released = counts + rng.normal(0, sigma)"),
+        (float_noise, "from numpy.random import standard_normal"),
+    ],
+)
+def test_control_broken_walls_are_seen(check, snippet):
+    assert list(check(ast.parse(snippet)))
+
+
+def test_every_room_is_read():
+    rooms = {path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")}
+    assert {"records", "privacy", "trees", "forests", "cli", "datasets"} <= rooms
+
+
+def lint_imports(root: Path) -> subprocess.CompletedProcess[str]:
+    """Check the contracts of the package below a folder."""
+    return subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=root,
+        env=os.environ | {"PYTHONPATH": str(root / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_import_contracts_hold():
+    result = lint_imports(ROOT)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("trees/votes.py", "from dpforest.records import store"),
+        ("forests/random.py", "from dpforest.records.store import LocalStore"),
+        ("forests/random.py", "from dpforest.privacy import noise"),
+        ("privacy/curator.py", "from dpforest.forests import random"),
+        ("records/store.py", "from dpforest.privacy import ledger"),
+    ],
+)
+def test_control_a_forbidden_import_breaks_a_contract(tmp_path, file, line):
+    ignore = shutil.ignore_patterns("__pycache__", ".*")
+    shutil.copytree(PACKAGE, tmp_path / "src" / "dpforest", ignore=ignore)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    with (tmp_path / "src" / "dpforest" / file).open("a", encoding="utf-8") as source:
+        source.write(f"\n{line}\n")
+    result = lint_imports(tmp_path)
+    assert result.returncode == 1
+    assert "BROKEN" in result.stdout
