@@ -123,7 +123,7 @@ class BoostedForest(PrivateEstimator):
         left = Fraction(1)
         self.n_records_ = float(self.n_hint or 0)
         if not self.n_records_:
-            left -= COUNT_SHARE
+            left -= 0 if curator.count_is_public else COUNT_SHARE
             self.n_records_ = max(curator.count(purse.price(COUNT_SHARE)), 10.0)
         if needs_bins(self.schema_):
             left -= BIN_SHARE

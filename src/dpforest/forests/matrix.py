@@ -14,8 +14,8 @@ from dpforest.forests.matrix_base import (
     MatrixForest,
     MatrixVoting,
     Plan,
-    budget_each,
     class_votes,
+    price_each,
 )
 from dpforest.forests.parameters import check_choice
 from dpforest.privacy.curator import Curator, Sampling
@@ -216,8 +216,8 @@ class MatrixForestClassifier(MatrixForest):
 
     def _release(self, curator: Curator) -> NDArray[np.float64]:
         workloads = self.workloads()
-        budget = budget_each(curator.ledger.unspent_epsilon, self.delta, len(workloads))
-        self.choices_ = self._choose(workloads, budget)
+        price = price_each(curator.ledger.unspent_epsilon, self.delta, len(workloads))
+        self.choices_ = self._choose(workloads, price)
         n_bins = tuple(int(n) for n in self.encoding_.n_bins)
         questions = [
             Question(label, w, choice.strategy, Cells(e.features, n_bins))
@@ -225,7 +225,7 @@ class MatrixForestClassifier(MatrixForest):
                 self._named(self.choices_), workloads, self.choices_, self.ensembles_, strict=True
             )
         ]
-        answers = curator.answer_workload(questions, len(self.classes_), budget=budget)
+        answers = curator.answer_workload(questions, len(self.classes_), price)
         return np.concatenate(answers)
 
     def _release_disjoint(self, curator: Curator) -> NDArray[np.float64]:

@@ -15,9 +15,10 @@ from sklearn.base import ClassifierMixin
 from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
 from dpforest.privacy.accounting import mu_for
+from dpforest.privacy.additive import Price
 from dpforest.privacy.curator import Curator
-from dpforest.privacy.spends import Amount, Gaussian, Pure
-from dpforest.privacy.strategies import STRATEGIES, Budget, Choice, Workload, choose_strategy
+from dpforest.privacy.spends import Amount, Gaussian, Pure, exact
+from dpforest.privacy.strategies import STRATEGIES, Choice, Workload, choose_strategy
 from dpforest.records.tables import FoldedEncoding
 from dpforest.records.threads import count_threads
 from dpforest.schema import Schema
@@ -119,7 +120,7 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
         """The shape, from public facts and, for an automatic depth, a number of records."""
         n_records = float(self.n_hint or 0)
         if not n_records and self.max_depth == "auto":
-            n_records = max(curator.count(_share(self.epsilon, COUNT_SHARE)), 1.0)
+            n_records = max(curator.count(Pure(exact(COUNT_SHARE) * exact(self.epsilon))), 1.0)
         return make_plan(
             self.encoding_.feature_bins,
             epsilon=epsilon,
@@ -133,12 +134,12 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
     def _domain(self, ensemble: Ensemble) -> tuple[int, ...]:
         return tuple(int(self.encoding_.n_bins[j]) for j in ensemble.features)
 
-    def _choose(self, workloads: list[Workload], budget: Budget) -> list[Choice]:
+    def _choose(self, workloads: list[Workload], price: Price) -> list[Choice]:
         """The best strategy for each ensemble, the ensembles in parallel."""
         among = None if self.strategy == "auto" else (self.strategy,)
 
         def choose(workload: Workload) -> Choice:
-            return choose_strategy(workload, budget, among)
+            return choose_strategy(workload, price, among)
 
         return _in_parallel(choose, workloads, self.n_jobs)
 
@@ -152,7 +153,7 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
         ]
 
 
-def budget_each(epsilon: Amount, delta: float, n_ensembles: int) -> Budget:
+def price_each(epsilon: Amount, delta: float, n_ensembles: int) -> Price:
     """The share of each ensemble: Laplace when delta is 0, Gaussian otherwise."""
     if delta > 0 and not math.isinf(epsilon):
         return Gaussian(mu_for(float(epsilon), delta) / math.sqrt(n_ensembles))
@@ -201,10 +202,6 @@ def _auto_depth(size: float, n_features: int, n_records: float, epsilon: float) 
         if n_records / size**candidate >= RECORDS_A_SIGMA * sigma:
             depth = candidate
     return depth
-
-
-def _share(epsilon: float, share: float) -> float:
-    return epsilon if math.isinf(epsilon) else epsilon * share
 
 
 def _in_parallel(

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from dpforest.exceptions import BudgetExceededError
 from dpforest.forests.base import Neighbors, Streams
-from dpforest.forests.matrix_base import Auto, MatrixForest, MatrixVoting, budget_each
+from dpforest.forests.matrix_base import Auto, MatrixForest, MatrixVoting, price_each
 from dpforest.forests.parameters import check_choice, check_epsilon
 from dpforest.privacy.spends import exact
 from dpforest.privacy.strategies import Choice, Direct, Paths, Rows, Votes, Workload
@@ -185,14 +185,14 @@ class MatrixForestPredictor(MatrixForest):
                 f"{self.ledger_.epsilon:g} of {float(self.epsilon):g} is spent already. Nothing "
                 "was read or released. Batches that were answered before are answered still"
             )
-        budget = budget_each(epsilon, self.delta, len(self.ensembles_))
+        price = price_each(epsilon, self.delta, len(self.ensembles_))
         workloads = [self._workload(e, bins) for e in self.ensembles_]
         if self.strategy == "laplace":
             choices = [
                 self._per_query(w, e) for w, e in zip(workloads, self.ensembles_, strict=True)
             ]
         else:
-            choices = self._choose(workloads, budget)
+            choices = self._choose(workloads, price)
         questions = [
             Question(label, w, choice.strategy, self._population(e))
             for label, w, choice, e in zip(
@@ -200,7 +200,7 @@ class MatrixForestPredictor(MatrixForest):
             )
         ]
         self.choices_ = choices
-        answers = self._curator.answer_workload(questions, len(self.classes_), budget=budget)
+        answers = self._curator.answer_workload(questions, len(self.classes_), price)
         return np.sum(answers, axis=0)  # type: ignore[no-any-return]
 
     def _workload(self, ensemble: Ensemble, bins: NDArray[np.uint8]) -> Workload:

@@ -15,7 +15,7 @@ from typing import Literal
 
 from dpforest.forests.binning import BinSizes
 from dpforest.privacy.accounting import mu_for
-from dpforest.privacy.additive import Price
+from dpforest.privacy.additive import Price, finest_grid
 from dpforest.privacy.spends import Gaussian, Pure, exact
 from dpforest.records.losses import IntegerLoss, LossKind
 
@@ -23,8 +23,7 @@ COUNT_SHARE = Fraction(2, 100)
 BIN_SHARE = Fraction(8, 100)  # half for each of two looks
 TARGET_SHARE = Fraction(4, 100)
 LAPLACE_SIGNAL = 0.158  # what a unit of pure epsilon is worth next to a unit of mu, in the rules
-LARGEST_GRID = 1 << 12
-LARGEST_NOISE = 1 << 22  # in grid steps; the exact sampler takes a little more
+LARGEST_GRID = 1 << 12  # steps of a record's derivatives: as good as continuous
 
 
 @dataclass(frozen=True)
@@ -123,10 +122,7 @@ def make_loss(
             clip = 0.5
     if not purse.private:
         clip = 2.0
-    grid = LARGEST_GRID
-    reach = price.mu if isinstance(price, Gaussian) else float(price.epsilon)
-    if purse.private:
-        grid = max(16, min(grid, int(LARGEST_NOISE * reach / steps)))
+    grid = finest_grid(price, steps, LARGEST_GRID)
     outputs = n_classes if kind == "softmax" else 1
     return IntegerLoss(kind, outputs, norm, grid, clip, part, center, width)
 

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.privacy import selection
-from dpforest.privacy.additive import AdditiveNoise, Price
+from dpforest.privacy.additive import AdditiveNoise, Price, finest_grid
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.spends import Amount, Branch, Pure, Spend, exact
-from dpforest.privacy.strategies import Budget, calibrate
-from dpforest.privacy.workload_answers import Question, add_noise
+from dpforest.privacy.spends import Amount, Branch, Gaussian, Pure, Spend, exact
+from dpforest.privacy.strategies import noise_for
+from dpforest.privacy.workload_answers import Question
 from dpforest.records.encode import Encoding
 from dpforest.records.losses import IntegerLoss
 from dpforest.records.statistics import (
@@ -39,7 +39,7 @@ from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest
 
 Sampling = Literal["shared", "disjoint"]
-COUNT_GRID = 64  # steps of the noise in a count of 1
+COUNT_GRID = 1024  # steps of the noise in a count of 1: as good as continuous
 
 
 class GradientRelease(NamedTuple):
@@ -75,14 +75,19 @@ class Curator:
         """Bin the records by a public or already released encoding; releases nothing."""
         self._store.encode(encoding, by_feature=by_feature)
 
+    @property
+    def count_is_public(self) -> bool:
+        """Whether neighbouring tables have the same number of records."""
+        protection = self.ledger.protection
+        return protection.neighbors == "replace_one" and protection.unit == "record"
+
     def count(self, price: Price) -> float:
         """The noisy number of records.
 
         A record changes it by 1. When records are replaced one by one their number is public, and
         free.
         """
-        protection = self.ledger.protection
-        if protection.neighbors == "replace_one" and protection.unit == "record":
+        if self.count_is_public:
             self.ledger.debit(Spend("number of records", "public", Pure(Fraction(0))))
             return float(self._store.total(RecordCount())[0])
         return float(self._noisy_counts("number of records", RecordCount(), price, cells=1)[0])
@@ -191,14 +196,14 @@ class Curator:
         )
 
     def answer_workload(
-        self, questions: Sequence[Question], n_classes: int, *, budget: Budget
+        self, questions: Sequence[Question], n_classes: int, price: Price
     ) -> list[NDArray[np.float64]]:
-        """Answer workloads by the matrix mechanism, the budget going to each of them.
+        """Answer workloads by the matrix mechanism, at the price for each of them.
 
         The strategy A is an integer matrix fixed by public facts. One record changes one column
-        of A times the table (two for labels), so discrete Laplace noise of scale
-        steps * norm_1(A) / epsilon makes the measurement epsilon-DP, and discrete Gaussian noise
-        mu-GDP with the L2 norm; the answers are post-processing of it. See
+        of A times the table (one in each of two classes for labels), so discrete Laplace noise of
+        scale steps * norm_1(A) / epsilon makes the measurement epsilon-DP, and discrete Gaussian
+        noise mu-GDP with the L2 norm; the answers are post-processing of it. See
         `dpforest.privacy.strategies.strategies` for the proof. Questions about the same records
         compose sequentially; all are debited before any is measured.
 
@@ -207,18 +212,18 @@ class Curator:
         list of ndarrays, shape (n_queries, n_classes) each
         """
         steps = self.ledger.protection.steps
-        noises = [calibrate(q.strategy, budget, steps, q.population.changes) for q in questions]
+        noises = [noise_for(q.strategy, price, steps, q.population.changes) for q in questions]
         spends = [
-            Spend(q.label, n.mechanism, n.loss) for q, n in zip(questions, noises, strict=True)
+            Spend(q.label, n.mechanism(1), n.loss) for q, n in zip(questions, noises, strict=True)
         ]
         label = f"{len(spends)} workloads by the matrix mechanism"
         self.ledger.debit(
             spends[0] if len(spends) == 1 else Branch(label, "sequential", tuple(spends))
         )
         answers = []
-        for q, calibration in zip(questions, noises, strict=True):
+        for q, noise in zip(questions, noises, strict=True):
             tables = q.population.tables(self._store, self._bits, n_classes, q.strategy.tables)
-            noisy = add_noise(q.strategy.measure(tables), calibration, self._bits)
+            noisy = noise.added_to(q.strategy.measure(tables), self._bits)
             answers.append(q.strategy.answer(q.workload, noisy))
         return answers
 
@@ -246,12 +251,12 @@ class Curator:
 
         Counts are put on a grid finer than 1, so that the noise is as small as the price allows.
         """
-        steps = self.ledger.protection.steps
-        noise = AdditiveNoise.for_price(
-            price, l1=COUNT_GRID * steps * cells, l2=COUNT_GRID * steps * math.sqrt(cells)
-        )
-        self.ledger.debit(Spend(label, noise.mechanism(COUNT_GRID), noise.loss))
-        return noise.added_to(COUNT_GRID * self._store.total(statistic), self._bits) / COUNT_GRID
+        l1 = self.ledger.protection.steps * cells
+        l2 = self.ledger.protection.steps * math.sqrt(cells)
+        grid = finest_grid(price, l2 if isinstance(price, Gaussian) else l1, COUNT_GRID)
+        noise = AdditiveNoise.for_price(price, l1=grid * l1, l2=grid * l2)
+        self.ledger.debit(Spend(label, noise.mechanism(grid), noise.loss))
+        return noise.added_to(grid * self._store.total(statistic), self._bits) / grid
 
 
 def _share(epsilon: Amount, n_trees: int, sampling: Sampling) -> Amount:

@@ -9,9 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy import noise
 from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.strategies import Calibration, Strategy, Workload
+from dpforest.privacy.strategies import Strategy, Workload
 from dpforest.privacy.strategies.lattice import Attributes
 from dpforest.records.statistics import LeafClassCounts
 from dpforest.records.store import RecordStore
@@ -129,12 +128,3 @@ class Question:
     workload: Workload
     strategy: Strategy
     population: Population
-
-
-def add_noise(measured: Integers, calibration: Calibration, bits: RandomBits) -> Integers:
-    """Exact integer noise, as calibrated."""
-    if calibration.sigma2 is not None:
-        return measured + noise.discrete_gaussian(calibration.sigma2, measured.shape, bits)
-    if calibration.scale is not None:
-        return measured + noise.discrete_laplace(calibration.scale, measured.shape, bits)
-    return measured

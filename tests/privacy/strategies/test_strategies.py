@@ -16,11 +16,10 @@ from dpforest.privacy.strategies import (
     Votes,
     WeightedMarginals,
     WeightedResiduals,
-    calibrate,
     expected_error,
     marginals,
+    noise_for,
 )
-from dpforest.privacy.strategies.error import laplace_variance
 from dpforest.privacy.strategies.estimates import FullTable
 
 DOMAIN = (3, 2, 4)
@@ -160,20 +159,15 @@ def test_unmeasured_queries_have_infinite_error():
     assert strategy.error(marginals(DOMAIN, [(1,)])) == float("inf")
 
 
-def test_laplace_variance_is_that_of_the_distribution():
-    for scale in (0.3, 1.0, 7.5):
-        k = np.arange(-2000, 2001)
-        p = np.exp(-np.abs(k) / scale)
-        np.testing.assert_allclose(laplace_variance(scale), (k**2 * p).sum() / p.sum())
-
-
-def test_calibration_costs_no_more_than_the_budget_and_scales_with_the_steps():
+def test_noise_costs_no_more_than_the_price_and_scales_with_steps_and_changes():
     strategy = strategies()["marginals"]
-    pure = calibrate(strategy, Pure("3/10"), steps=2)
-    assert pure.loss.epsilon <= Pure("3/10").epsilon
-    assert pure.scale >= 2 * strategy.norm(1) / Pure("3/10").epsilon
-    gaussian = calibrate(strategy, Gaussian(0.5), steps=2)
+    price = Pure("3/10")
+    pure = noise_for(strategy, price, steps=2, changes=2)
+    assert pure.loss.epsilon <= price.epsilon
+    assert pure.parameter >= 4 * strategy.norm(1) / price.epsilon
+    gaussian = noise_for(strategy, Gaussian(0.5), steps=2, changes=2)
     assert gaussian.loss.mu <= 0.5
-    assert gaussian.sigma2 >= 4 * strategy.norm(2) / 0.25
+    assert gaussian.parameter >= 4 * 2 * strategy.norm(2) / 0.25
     workload = marginals(DOMAIN, [(0,)])
     assert expected_error(workload, strategy, Pure("inf")) == 0.0
+    assert expected_error(workload, strategy, Pure(10**9)) == 0.0

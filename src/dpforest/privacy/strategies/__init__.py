@@ -5,7 +5,7 @@ will be, and `choose_strategy` finds the best. See ``docs/privacy/matrix.md``.
 """
 
 from dpforest.privacy.strategies.choose import STRATEGIES, Choice, StrategyName, choose_strategy
-from dpforest.privacy.strategies.error import Budget, Calibration, calibrate, expected_error
+from dpforest.privacy.strategies.error import expected_error, noise_for
 from dpforest.privacy.strategies.marginal_strategies import WeightedMarginals, WeightedResiduals
 from dpforest.privacy.strategies.strategies import (
     Direct,
@@ -19,8 +19,6 @@ from dpforest.privacy.strategies.workloads import KroneckerUnion, Rows, Workload
 
 __all__ = [
     "STRATEGIES",
-    "Budget",
-    "Calibration",
     "Choice",
     "Direct",
     "Identity",
@@ -35,8 +33,8 @@ __all__ = [
     "WeightedMarginals",
     "WeightedResiduals",
     "Workload",
-    "calibrate",
     "choose_strategy",
     "expected_error",
     "marginals",
+    "noise_for",
 ]

@@ -8,7 +8,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dpforest.privacy.strategies.error import Budget, expected_error, order_of
+from dpforest.privacy.additive import Price
+from dpforest.privacy.strategies.error import expected_error, order_of
 from dpforest.privacy.strategies.optimise import (
     MAX_TABLE_CELLS,
     best_kronecker,
@@ -53,14 +54,14 @@ class Choice:
 
 
 def choose_strategy(
-    workload: Workload, budget: Budget, among: tuple[str, ...] | None = None
+    workload: Workload, price: Price, among: tuple[str, ...] | None = None
 ) -> Choice:
     """The strategy with the least expected error for a workload.
 
     Parameters
     ----------
     workload : Workload
-    budget : Pure or Gaussian
+    price : Pure or Gaussian
         Pure epsilon takes Laplace noise and L1 norms, a mu takes Gaussian noise and L2 norms.
     among : tuple of str, optional
         The kinds to consider; by default all that are quick enough for the workload's size.
@@ -77,7 +78,7 @@ def choose_strategy(
     >>> choice.name
     'marginals'
     """
-    order = order_of(budget)
+    order = order_of(price)
     found: dict[str, Strategy] = {}
     for name in quick_enough(workload, order) if among is None else among:
         strategy = build_strategy(name, workload, order)
@@ -88,7 +89,7 @@ def choose_strategy(
             "no strategy fits this workload: its domain is too large, use fewer features an "
             "ensemble, fewer bins, or strategy='laplace'"
         )
-    errors = {name: expected_error(workload, s, budget) for name, s in found.items()}
+    errors = {name: expected_error(workload, s, price) for name, s in found.items()}
     best = min(errors, key=lambda name: errors[name])
     return Choice(best, found[best], errors[best], errors)
 
