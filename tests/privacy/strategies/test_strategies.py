@@ -7,6 +7,7 @@ from scipy import sparse
 from dpforest.privacy.spends import Gaussian, Pure
 from dpforest.privacy.strategies import (
     Direct,
+    Finer,
     Identity,
     Kronecker,
     KroneckerUnion,
@@ -60,6 +61,7 @@ def strategies():
     return {
         "identity": Identity(DOMAIN),
         "marginals": WeightedMarginals(DOMAIN, ((0, 1, 2), (0,), (1, 2), ()), (2, 3, 1, 4)),
+        "finer": Finer(Identity(DOMAIN), 7),
         "residuals": WeightedResiduals(
             DOMAIN,
             ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)),

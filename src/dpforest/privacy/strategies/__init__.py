@@ -9,6 +9,7 @@ from dpforest.privacy.strategies.error import expected_error, noise_for
 from dpforest.privacy.strategies.marginal_strategies import WeightedMarginals, WeightedResiduals
 from dpforest.privacy.strategies.strategies import (
     Direct,
+    Finer,
     Identity,
     Kronecker,
     PIdentity,
@@ -21,6 +22,7 @@ __all__ = [
     "STRATEGIES",
     "Choice",
     "Direct",
+    "Finer",
     "Identity",
     "Kronecker",
     "KroneckerUnion",

@@ -8,8 +8,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dpforest.privacy.additive import Price
-from dpforest.privacy.strategies.error import expected_error, order_of
+from dpforest.privacy.additive import LARGEST_DEVIATION, Price
+from dpforest.privacy.strategies.error import expected_error, noise_for, order_of
 from dpforest.privacy.strategies.optimise import (
     MAX_TABLE_CELLS,
     best_kronecker,
@@ -18,7 +18,7 @@ from dpforest.privacy.strategies.optimise import (
     best_p_identity,
     best_residuals,
 )
-from dpforest.privacy.strategies.strategies import Direct, Identity, Order, Strategy
+from dpforest.privacy.strategies.strategies import Direct, Finer, Identity, Order, Strategy
 from dpforest.privacy.strategies.workloads import Workload
 
 StrategyName = Literal[
@@ -32,6 +32,8 @@ MAX_QUERIES_FOR_MIXTURE = 400
 MAX_CELLS_FOR_MIXTURE = 30_000
 MAX_ATTRIBUTES_FOR_MARGINALS = 14
 MAX_CELLS_FOR_KRONECKER = 5_000
+
+FINE_NORM = 256  # grid steps that Gaussian noise should be calibrated to, at least
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,9 @@ def choose_strategy(
     found: dict[str, Strategy] = {}
     for name in quick_enough(workload, order) if among is None else among:
         strategy = build_strategy(name, workload, order)
-        if strategy is not None:
+        if strategy is not None and order == 2 and strategy.norm(2) < FINE_NORM**2:
+            strategy = Finer(strategy, FINE_NORM)
+        if strategy is not None and _noise_can_be_drawn(strategy, price):
             found[name] = strategy
     if not found:
         raise ValueError(
@@ -128,6 +132,11 @@ def quick_enough(workload: Workload, order: Order) -> tuple[str, ...]:
     if workload.n_queries <= MAX_QUERIES_FOR_MIXTURE and n_cells <= MAX_CELLS_FOR_MIXTURE:
         names.append("mixture")
     return tuple(names)
+
+
+def _noise_can_be_drawn(strategy: Strategy, price: Price) -> bool:
+    """Gaussian noise on a fine grid can leave the range of the exact sampler."""
+    return order_of(price) == 1 or noise_for(strategy, price).deviation <= LARGEST_DEVIATION
 
 
 def _n_cells(workload: Workload) -> float:

@@ -70,7 +70,7 @@ class WeightedMarginals:
         ]
         return np.concatenate(weighted)
 
-    def answer(self, workload: Workload, noisy: Integers) -> Values:
+    def answer(self, workload: Workload, noisy: Integers | Values) -> Values:
         """Least squares, in each residual space by itself."""
         d, n_classes = len(self.domain), noisy.shape[-1]
         parts: dict[Attributes, Values] = {}
@@ -138,7 +138,7 @@ class WeightedResiduals:
             rows.append(weight * table.reshape(-1, table.shape[-1]))
         return np.concatenate(rows)
 
-    def answer(self, workload: Workload, noisy: Integers) -> Values:
+    def answer(self, workload: Workload, noisy: Integers | Values) -> Values:
         """Each residual space is estimated by its own rows."""
         parts: dict[Attributes, Values] = {}
         start = 0

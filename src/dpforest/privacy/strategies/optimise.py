@@ -23,10 +23,11 @@ from dpforest.privacy.strategies.workloads import Workload
 Values = NDArray[np.float64]
 
 GRID_BITS = 12  # a weight is rounded to one part in 4096 of the largest
-RESIDUAL_BITS = 34  # of the squared norm of a column
-PRODUCT_BITS = 24  # for all factors of a product together
+RESIDUAL_BITS = 30  # of the squared norm of a column
+PRODUCT_BITS = 18  # for all factors of a product together
 MAX_TABLE_CELLS = 1 << 20  # larger marginals are not measured
 FLOOR = 1e-9
+HUGE_LOG_ERROR = 1e3
 
 
 def best_marginals(workload: Workload, order: Order) -> WeightedMarginals | None:
@@ -111,6 +112,8 @@ class _MarginalSearch:
     def _value(self, weights: Values) -> tuple[float, Values]:
         """The logarithm of the error and its gradient by the weights."""
         eigenvalues = superset_sums(weights**2 * self.summed)
+        if eigenvalues[0] == 0:  # a step of the search that leaves nothing: send it back
+            return HUGE_LOG_ERROR, np.zeros_like(weights)
         # A space that is not measured has a huge error, but a finite one to climb down from.
         eigenvalues = np.maximum(eigenvalues, eigenvalues.max() * 1e-20)
         shares = self.energies / eigenvalues

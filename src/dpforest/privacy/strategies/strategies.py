@@ -54,7 +54,7 @@ class Strategy(Protocol):
         """A x from the exact tables, shape (rows of A, n_classes)."""
         ...
 
-    def answer(self, workload: Workload, noisy: Integers) -> Values:
+    def answer(self, workload: Workload, noisy: Integers | Values) -> Values:
         """W A^+ y."""
         ...
 
@@ -87,7 +87,7 @@ class Identity:
         """The cells."""
         return tables[0].reshape(-1, tables[0].shape[-1])
 
-    def answer(self, workload: Workload, noisy: Integers) -> Values:
+    def answer(self, workload: Workload, noisy: Integers | Values) -> Values:
         """W y."""
         table = noisy.astype(np.float64).reshape(*self.domain, noisy.shape[-1])
         return workload.answer(FullTable(table))
@@ -136,9 +136,46 @@ class Direct:
         found = dict(zip(self.tables, (t.astype(np.float64) for t in tables), strict=True))
         return np.rint(self.workload.answer(SomeTables(found))).astype(np.int64)
 
-    def answer(self, workload: Workload, noisy: Integers) -> Values:
+    def answer(self, workload: Workload, noisy: Integers | Values) -> Values:
         """The noisy answers."""
         return noisy.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Finer:
+    """A strategy on a finer grid: everything is multiplied by a whole number.
+
+    Gaussian noise of a few grid steps would cost more than it should (see `accounting`).
+
+    Parameters
+    ----------
+    strategy : Strategy
+    factor : int
+    """
+
+    strategy: Strategy
+    factor: int
+
+    @property
+    def tables(self) -> tuple[Attributes, ...]:
+        """Those of the strategy."""
+        return self.strategy.tables
+
+    def norm(self, order: Order) -> int:
+        """Multiplied."""
+        return self.factor**order * self.strategy.norm(order)
+
+    def error(self, workload: Workload) -> float:
+        """Divided by the square."""
+        return self.strategy.error(workload) / self.factor**2
+
+    def measure(self, tables: Sequence[Integers]) -> Integers:
+        """Multiplied."""
+        return self.factor * self.strategy.measure(tables)
+
+    def answer(self, workload: Workload, noisy: Integers | Values) -> Values:
+        """From what was measured, divided."""
+        return self.strategy.answer(workload, noisy / self.factor)
 
 
 @dataclass(frozen=True)
@@ -172,7 +209,7 @@ class Kronecker:
         product = apply_along(self.factors, tables[0])  # type: ignore[arg-type]
         return product.reshape(-1, product.shape[-1]).astype(np.int64)
 
-    def answer(self, workload: Workload, noisy: Integers) -> Values:
+    def answer(self, workload: Workload, noisy: Integers | Values) -> Values:
         """Multiply by one pseudo-inverse after the other."""
         shape = tuple(len(f) for f in self.factors)
         y = noisy.astype(np.float64).reshape(*shape, noisy.shape[-1])
@@ -219,7 +256,7 @@ class PIdentity:
         x = tables[0].reshape(-1, tables[0].shape[-1])
         return np.concatenate([self.diagonal[:, None] * x, self.rows @ x])
 
-    def answer(self, workload: Workload, noisy: Integers) -> Values:
+    def answer(self, workload: Workload, noisy: Integers | Values) -> Values:
         """Least squares by the Woodbury identity."""
         y = noisy.astype(np.float64)
         n = len(self.diagonal)
