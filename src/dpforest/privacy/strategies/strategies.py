@@ -163,7 +163,7 @@ class Finer:
 
     def norm(self, order: Order) -> int:
         """Multiplied."""
-        return self.factor**order * self.strategy.norm(order)
+        return int(self.factor**order) * self.strategy.norm(order)
 
     def error(self, workload: Workload) -> float:
         """Divided by the square."""
