@@ -202,6 +202,22 @@ class BoostedForest(PrivateEstimator):
             add_tree_values(part.trees, bins, part.values, scores, self.n_jobs)
             yield scores.copy()
 
+    def from_scores(self, scores: NDArray[np.floating[Any]]) -> Values:
+        """Turn scores, shape (n_outputs, n), into probabilities or targets."""
+        raise NotImplementedError
+
+    def plot_importance(self, ax: Any = None) -> Any:
+        """Draw the importance of every feature; see `dpforest.report.plot_importance`."""
+        from dpforest.report import plot_importance
+
+        return plot_importance(self, ax)
+
+    def plot_effect(self, feature: str, ax: Any = None) -> Any:
+        """Draw what one feature does; see `dpforest.report.plot_effect`."""
+        from dpforest.report import plot_effect
+
+        return plot_effect(self, feature, ax)
+
     def _facts(self) -> dict[str, Any]:
         return {
             **super()._facts(),
@@ -308,7 +324,7 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
 
     def predict_proba(self, X: Any) -> Values:
         """The probability of each class, shape (n, n_classes)."""
-        return self._probabilities(self._scores(X))
+        return self.from_scores(self._scores(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each record."""
@@ -322,13 +338,14 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
     def staged_predict_proba(self, X: Any) -> Iterator[Values]:
         """Yield the probabilities after each round."""
         for scores in self._staged_scores(X):
-            yield self._probabilities(scores)
+            yield self.from_scores(scores)
 
     def _labels(self, scores: NDArray[np.float32]) -> NDArray[Any]:
         codes = (scores[0] > 0).astype(np.int64) if len(scores) == 1 else scores.argmax(axis=0)
         return np.asarray(self.classes_[codes])
 
-    def _probabilities(self, scores: NDArray[np.float32]) -> Values:
+    def from_scores(self, scores: NDArray[np.floating[Any]]) -> Values:
+        """Turn scores, shape (n_outputs, n), into the probability of each class."""
         if len(scores) > 1:
             return plain_softmax(scores.T.astype(np.float64))
         link = clipped_logistic if self._clipped else expit
@@ -381,14 +398,15 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
 
     def predict(self, X: Any) -> Values:
         """The predicted target of each record, within the declared bounds."""
-        return self._targets(self._scores(X))
+        return self.from_scores(self._scores(X))
 
     def staged_predict(self, X: Any) -> Iterator[Values]:
         """Yield the prediction after each round: a learning curve, for free."""
         for scores in self._staged_scores(X):
-            yield self._targets(scores)
+            yield self.from_scores(scores)
 
-    def _targets(self, scores: NDArray[np.float32]) -> Values:
+    def from_scores(self, scores: NDArray[np.floating[Any]]) -> Values:
+        """Turn scores, shape (1, n), into targets within the declared bounds."""
         targets = self.target_center_ + self.target_width_ * scores[0].astype(np.float64)
         return np.asarray(np.clip(targets, *self.schema_.target_bounds))
 

@@ -105,9 +105,10 @@ class Curator:
         -------
         ndarray of float64, shape (n_features, largest number of bins)
         """
+        noise, grid = self._pay_for_counts(label, price, cells=len(features))
         self._store.encode(encoding, by_feature=True, only=features)
         statistic = BinCounts(features, int(encoding.n_bins[list(features)].max()))
-        return self._noisy_counts(label, statistic, price, cells=len(features))
+        return self._noisy_total(statistic, noise, grid)
 
     def target_counts(
         self, low: float, high: float, cells: int, price: Price
@@ -247,7 +248,11 @@ class Curator:
     def _noisy_counts(
         self, label: str, statistic: Statistic, price: Price, *, cells: int
     ) -> NDArray[np.float64]:
-        """Debit and release counts, of which a record changes so many by 1.
+        """Debit and release counts, of which a record changes so many by 1."""
+        return self._noisy_total(statistic, *self._pay_for_counts(label, price, cells=cells))
+
+    def _pay_for_counts(self, label: str, price: Price, *, cells: int) -> tuple[AdditiveNoise, int]:
+        """Debit counts, of which a record changes so many by 1; gives the noise and its grid.
 
         Counts are put on a grid finer than 1, so that the noise is as small as the price allows.
         """
@@ -256,6 +261,11 @@ class Curator:
         grid = finest_grid(price, l2 if isinstance(price, Gaussian) else l1, COUNT_GRID)
         noise = AdditiveNoise.for_price(price, l1=grid * l1, l2=grid * l2)
         self.ledger.debit(Spend(label, noise.mechanism(grid), noise.loss))
+        return noise, grid
+
+    def _noisy_total(
+        self, statistic: Statistic, noise: AdditiveNoise, grid: int
+    ) -> NDArray[np.float64]:
         return noise.added_to(grid * self._store.total(statistic), self._bits) / grid
 
 
