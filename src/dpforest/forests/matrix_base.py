@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from threadpoolctl import threadpool_limits
 
 from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
@@ -208,9 +209,8 @@ def _in_parallel(
     work: Callable[[Workload], Choice], workloads: list[Workload], n_jobs: int | None
 ) -> list[Choice]:
     threads = min(count_threads(n_jobs), len(workloads))
-    if threads == 1:
-        return [work(workload) for workload in workloads]
-    with ThreadPoolExecutor(threads) as pool:
+    # The matrices are small: more threads inside a product would only wait for each other.
+    with threadpool_limits(limits=1), ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, workloads))
 
 

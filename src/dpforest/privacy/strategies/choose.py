@@ -19,7 +19,7 @@ from dpforest.privacy.strategies.optimise import (
     best_residuals,
 )
 from dpforest.privacy.strategies.strategies import Direct, Finer, Identity, Order, Strategy
-from dpforest.privacy.strategies.workloads import Workload
+from dpforest.privacy.strategies.workloads import Rows, Workload
 
 StrategyName = Literal[
     "identity", "laplace", "marginals", "residuals", "kronecker", "p_identity", "mixture"
@@ -29,9 +29,10 @@ STRATEGIES: tuple[str, ...] = get_args(StrategyName)
 # Beyond these a search would take longer than it is worth.
 MAX_CELLS_FOR_P_IDENTITY = 64
 MAX_QUERIES_FOR_MIXTURE = 400
-MAX_CELLS_FOR_MIXTURE = 30_000
+MAX_ENTRIES = 1 << 17  # of a workload's matrix, for the mixture
 MAX_ATTRIBUTES_FOR_MARGINALS = 14
 MAX_CELLS_FOR_KRONECKER = 5_000
+MAX_FORMS = 1 << 21  # queries by subsets, the work of one step for votes
 
 FINE_NORM = 256  # grid steps that Gaussian noise should be calibrated to, at least
 
@@ -125,11 +126,11 @@ def quick_enough(workload: Workload, order: Order) -> tuple[str, ...]:
     names = ["identity", "laplace"]
     if d > 1 and d <= MAX_ATTRIBUTES_FOR_MARGINALS:
         names.extend(["marginals"] if order == 1 else ["marginals", "residuals"])
-    if d > 1 and n_cells <= MAX_CELLS_FOR_KRONECKER:
+    if d > 1 and n_cells <= MAX_CELLS_FOR_KRONECKER and workload.n_queries * 2**d <= MAX_FORMS:
         names.append("kronecker")
     if n_cells <= MAX_CELLS_FOR_P_IDENTITY:
         names.append("p_identity")
-    if workload.n_queries <= MAX_QUERIES_FOR_MIXTURE and n_cells <= MAX_CELLS_FOR_MIXTURE:
+    if workload.n_queries <= MAX_QUERIES_FOR_MIXTURE and _n_entries(workload) <= MAX_ENTRIES:
         names.append("mixture")
     return tuple(names)
 
@@ -137,6 +138,13 @@ def quick_enough(workload: Workload, order: Order) -> tuple[str, ...]:
 def _noise_can_be_drawn(strategy: Strategy, price: Price) -> bool:
     """Gaussian noise on a fine grid can leave the range of the exact sampler."""
     return order_of(price) == 1 or noise_for(strategy, price).deviation <= LARGEST_DEVIATION
+
+
+def _n_entries(workload: Workload) -> float:
+    """The numbers in the workload's matrix, where it is sparse without those that are zero."""
+    if isinstance(workload, Rows):
+        return float(workload.rows.nnz)
+    return workload.n_queries * _n_cells(workload)
 
 
 def _n_cells(workload: Workload) -> float:
