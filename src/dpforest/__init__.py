@@ -1,25 +1,35 @@
-"""Differentially private forests for tabular data, scikit-learn style."""
+"""Differentially private forests for tabular data, scikit-learn style.
 
-from dpforest import datasets
-from dpforest.exceptions import (
-    BudgetExceededError,
-    ModelFileError,
-    NoGuaranteeWarning,
-    PrivacyLeakWarning,
-    SchemaError,
-)
-from dpforest.forests.base import load_model
-from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
-from dpforest.forests.matrix import MatrixForestClassifier
+Names are loaded when they are first used: scikit-learn and numba take a second to import.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpforest import datasets, report, reproduce
+    from dpforest.exceptions import (
+        BudgetExceededError,
+        ModelFileError,
+        NoGuaranteeWarning,
+        PrivacyLeakWarning,
+        SchemaError,
+    )
+    from dpforest.features import CategoricalFeature, NumericFeature, Target
+    from dpforest.forests.base import load_model
+    from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
+    from dpforest.forests.matrix import MatrixForestClassifier
 from dpforest.forests.matrix_predictor import MatrixForestPredictor
 from dpforest.forests.random import RandomDecisionForestClassifier
-from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
+    from dpforest.schema import Schema
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BudgetExceededError",
     "CategoricalFeature",
+    "MatrixForestClassifier",
+    "MatrixForestPredictor",
     "MatrixForestClassifier",
     "MatrixForestPredictor",
     "ModelFileError",
@@ -34,4 +44,41 @@ __all__ = [
     "Target",
     "datasets",
     "load_model",
+    "report",
+    "reproduce",
 ]
+
+_ROOMS = {
+    "exceptions": (
+        "BudgetExceededError",
+        "MatrixForestClassifier",
+    "MatrixForestPredictor",
+    "ModelFileError",
+        "NoGuaranteeWarning",
+        "PrivacyLeakWarning",
+        "SchemaError",
+    ),
+    "features": ("CategoricalFeature", "NumericFeature", "Target"),
+    "forests.base": ("load_model",),
+    "forests.boosted": ("PrivateForestClassifier", "PrivateForestRegressor"),
+    "forests.matrix": ("MatrixForestClassifier",),
+    "forests.matrix_predictor": ("MatrixForestPredictor",),
+    "forests.random": ("RandomDecisionForestClassifier",),
+    "schema": ("Schema",),
+}
+_HOME = {name: f"dpforest.{room}" for room, names in _ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        found = getattr(import_module(_HOME[name]), name)
+    elif name in __all__:
+        found = import_module(f"dpforest.{name}")
+    else:
+        raise AttributeError(f"module 'dpforest' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

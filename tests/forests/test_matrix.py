@@ -119,6 +119,22 @@ def test_auto_pays_for_a_count_and_a_hint_saves_it(data):
     assert len(make(max_depth="auto", n_hint=900).fit(*data).ledger_.entries) == 1
 
 
+def test_paid_cuts_follow_the_records():
+    rng = np.random.default_rng(0)
+    X = rng.exponential(1.0, (3_000, 2))
+    schema = Schema(
+        (NumericFeature("a", 0, 1000), NumericFeature("b", 0, 1000)), Target(classes=(0, 1))
+    )
+    settings = {"epsilon": 4.0, "schema": schema, "max_depth": 2, "random_state": 0}
+    y = (X[:, 0] > 1).astype(int)
+    model = MatrixForestClassifier(cuts="quantiles", **settings).fit(X, y)
+    assert model.ledger_.epsilon == pytest.approx(4.0, rel=1e-9)
+    assert len(model.ledger_.entries) == 4
+    assert np.median(model.encoding_.cuts[0]) < 5
+    assert model.score(X, y) > 0.8
+    assert MatrixForestClassifier(**settings).fit(X, y).score(X, y) < 0.7
+
+
 def test_the_plan_follows_from_public_facts():
     def plan(n_values, **given):
         sizes = np.array(n_values)

@@ -115,6 +115,11 @@ class PrivateEstimator(BaseEstimator):
                 "the schema (bounds, categories, classes) was read from the data and not paid for: "
                 "declare a Schema, or pay for one with Schema.infer"
             )
+        if self.schema_.ledger is not None:
+            ledger.note(
+                f"the schema was paid for separately, with {self.schema_.ledger.guarantee}: "
+                "whoever sees both the schema and the model sees both releases, which add up"
+            )
         curator = open_table(
             frame,
             y,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dpforest.forests.base import Neighbors, Streams
+from dpforest.forests.binning import BinSizes, choose_bins, needs_bins
 from dpforest.forests.matrix_base import (
     Auto,
     MatrixForest,
@@ -19,6 +20,7 @@ from dpforest.forests.matrix_base import (
 )
 from dpforest.forests.parameters import check_choice
 from dpforest.privacy.curator import Curator, Sampling
+from dpforest.privacy.spends import Pure, exact
 from dpforest.privacy.strategies import Choice, Paths, Workload
 from dpforest.privacy.workload_answers import Cells, Question
 from dpforest.records.routing import add_leaf_values
@@ -26,6 +28,9 @@ from dpforest.records.tables import FoldedEncoding
 from dpforest.schema import Schema
 from dpforest.trees.structure import Forest
 from dpforest.trees.votes import normalise
+
+CUT_SHARE = 0.1  # of epsilon, for cuts that are paid for
+CELLS_A_BIN = 8  # of the finer grid on which they are looked for
 
 
 class MatrixForestClassifier(MatrixForest):
@@ -60,6 +65,9 @@ class MatrixForestClassifier(MatrixForest):
         A leaf votes with its counts, or once for its largest class.
     max_bins : int, default=5
         Bins of a numeric feature without declared cuts.
+    cuts : {"schema", "quantiles"}, default="schema"
+        Cut numeric features without declared cuts evenly, or pay a tenth of epsilon for cuts
+        between bins of about equally many records.
     neighbors, max_records_per_group, random_state, n_jobs, verbose
         As in `RandomDecisionForestClassifier`.
 
@@ -133,6 +141,7 @@ class MatrixForestClassifier(MatrixForest):
         sampling: Sampling = "shared",
         voting: MatrixVoting = "weighted",
         max_bins: int = 5,
+        cuts: Literal["schema", "quantiles"] = "schema",
         neighbors: Neighbors = "add_remove",
         max_records_per_group: int | None = None,
         random_state: Any = None,
@@ -158,6 +167,7 @@ class MatrixForestClassifier(MatrixForest):
         )
         self.sampling = sampling
         self.voting = voting
+        self.cuts = cuts
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Grow the trees, choose the strategies and release the leaf counts.
@@ -177,7 +187,12 @@ class MatrixForestClassifier(MatrixForest):
         streams = Streams.of(self.random_state)
         curator = self._prepare(X, y, groups, streams)
         with self._spending():
-            self._grow(self._plan(curator, float(self.epsilon)), streams.structure)
+            paid_cuts = self.cuts == "quantiles" and bool(needs_bins(self.schema_))
+            needs_count = paid_cuts or self.max_depth == "auto"
+            n_records = self._count(curator) if needs_count else 0.0
+            if paid_cuts:
+                self._choose_cuts(curator, n_records)
+            self._grow(self._plan(float(self.epsilon), n_records), streams.structure)
             self.choices_: list[Choice] = []
             release = self._release if self.sampling == "shared" else self._release_disjoint
             self.leaf_values_ = release(curator)
@@ -208,11 +223,20 @@ class MatrixForestClassifier(MatrixForest):
         super()._check_parameters(groups)
         check_choice("sampling", self.sampling, ("shared", "disjoint"))
         check_choice("voting", self.voting, ("hard", "weighted"))
+        check_choice("cuts", self.cuts, ("schema", "quantiles"))
         if self.sampling == "disjoint" and (self.delta or self.strategy not in ("auto", "laplace")):
             raise ValueError(
                 "sampling='disjoint' adds Laplace noise to each tree: leave strategy and delta as "
                 "they are, or use sampling='shared'"
             )
+
+    def _choose_cuts(self, curator: Curator, n_records: float) -> None:
+        """Pay for cuts between bins of about equally many records."""
+        price = Pure(exact(CUT_SHARE) * exact(self.epsilon) / 2)
+        sizes = BinSizes(cells=CELLS_A_BIN * self.max_bins, bins=self.max_bins)
+        found = choose_bins(curator, self.schema_, n_records, price, sizes)
+        self.encoding_ = FoldedEncoding(self.schema_, found.encoding.cuts)
+        curator.encode(self.encoding_)
 
     def _release(self, curator: Curator) -> NDArray[np.float64]:
         workloads = self.workloads()

@@ -117,11 +117,14 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
         )
         self.forest_ = join_forests([ensemble.forest for ensemble in self.ensembles_])
 
-    def _plan(self, curator: Curator, epsilon: float) -> Plan:
+    def _count(self, curator: Curator) -> float:
+        """The public guess of the number of records, or a noisy one that is paid for."""
+        if self.n_hint is not None:
+            return float(self.n_hint)
+        return max(curator.count(Pure(exact(COUNT_SHARE) * exact(self.epsilon))), 1.0)
+
+    def _plan(self, epsilon: float, n_records: float) -> Plan:
         """The shape, from public facts and, for an automatic depth, a number of records."""
-        n_records = float(self.n_hint or 0)
-        if not n_records and self.max_depth == "auto":
-            n_records = max(curator.count(Pure(exact(COUNT_SHARE) * exact(self.epsilon))), 1.0)
         return make_plan(
             self.encoding_.feature_bins,
             epsilon=epsilon,

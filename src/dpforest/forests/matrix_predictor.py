@@ -143,7 +143,8 @@ class MatrixForestPredictor(MatrixForest):
         self._check_parameters(groups)
         streams = Streams.of(self.random_state)
         self._curator = self._prepare(X, y, groups, streams)
-        self._grow(self._plan(self._curator, self._batch_epsilon()), streams.structure)
+        plan = self._plan(self._batch_epsilon(), float(self.n_hint or 0))
+        self._grow(plan, streams.structure)
         self._answered: dict[bytes, NDArray[np.float64]] = {}
         return self
 
