@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from dpforest.forests.base import load_model
     from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
     from dpforest.forests.matrix import MatrixForestClassifier
-from dpforest.forests.matrix_predictor import MatrixForestPredictor
-from dpforest.forests.random import RandomDecisionForestClassifier
+    from dpforest.forests.matrix_predictor import MatrixForestPredictor
+    from dpforest.forests.random import RandomDecisionForestClassifier
     from dpforest.schema import Schema
 
 __version__ = "0.1.0"
@@ -28,8 +28,6 @@ __version__ = "0.1.0"
 __all__ = [
     "BudgetExceededError",
     "CategoricalFeature",
-    "MatrixForestClassifier",
-    "MatrixForestPredictor",
     "MatrixForestClassifier",
     "MatrixForestPredictor",
     "ModelFileError",
@@ -51,9 +49,7 @@ __all__ = [
 _ROOMS = {
     "exceptions": (
         "BudgetExceededError",
-        "MatrixForestClassifier",
-    "MatrixForestPredictor",
-    "ModelFileError",
+        "ModelFileError",
         "NoGuaranteeWarning",
         "PrivacyLeakWarning",
         "SchemaError",
