@@ -58,7 +58,7 @@ BOUNDS = st.tuples(
 @given(BOUNDS)
 def test_the_public_grid_is_sorted_and_within_the_bounds(bounds):
     low, high = bounds[0], bounds[0] + bounds[1]
-    grid = public_grid(low, high)
+    grid = public_grid(NumericFeature("x", low, high))
     assert (np.diff(grid) > 0).all()
     assert len(grid) < MAX_VALUE_BINS
     assert low < high
@@ -68,7 +68,7 @@ def test_the_public_grid_is_sorted_and_within_the_bounds(bounds):
 
 @pytest.mark.parametrize("high", [1, 2, 7, 31, 32, 33, 50, 99, 100])
 def test_integers_near_each_other_have_cells_of_their_own(high):
-    grid = public_grid(0, high)
+    grid = public_grid(NumericFeature("x", 0, high))
     assert len(np.unique(np.searchsorted(grid, np.arange(high + 1)))) == high + 1
     assert not set(grid) & set(range(high + 1))
 

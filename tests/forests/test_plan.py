@@ -22,7 +22,7 @@ BUDGETS = {"gaussian": Purse(1.0, 1e-6), "pure": Purse(1.0, 0.0), "none": Purse(
 
 def make_plan(purse, n_records=10_000.0, n_features=10, share=Fraction(9, 10), **asked):
     loss = make_loss("logistic", 2, purse, purse.price(share), steps=1)
-    return plan_boosting(purse, share, loss, n_records, n_features, Asked(**asked))
+    return plan_boosting(purse, share, loss, n_records, n_features, True, Asked(**asked))
 
 
 # The purse
