@@ -217,7 +217,8 @@ class MatrixForestClassifier(MatrixForest):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the most votes."""
-        return np.asarray(self.classes_[self.votes(X).argmax(axis=1)])
+        votes = self.votes(X)
+        return np.asarray(self.classes_[votes.argmax(axis=1)])
 
     def _check_parameters(self, groups: Any) -> None:
         super()._check_parameters(groups)

@@ -160,7 +160,8 @@ class MatrixForestPredictor(MatrixForest):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the most votes."""
-        return np.asarray(self.classes_[self.votes(X).argmax(axis=1)])
+        votes = self.votes(X)
+        return np.asarray(self.classes_[votes.argmax(axis=1)])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The votes for each class, as probabilities; one batch, as for `predict`."""

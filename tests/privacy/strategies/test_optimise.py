@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import optimize, sparse
 
 from dpforest.privacy.spends import Gaussian, Pure
@@ -115,6 +117,31 @@ def test_the_choice_has_the_least_error_of_all_considered(budget):
     for name in STRATEGIES:
         strategy = build_strategy(name, workload, 2 if isinstance(budget, Gaussian) else 1)
         assert expected_error(workload, strategy, budget) >= choice.expected_error * (1 - 1e-12)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    domain=st.lists(st.integers(1, 4), min_size=1, max_size=4),
+    seed=st.integers(0, 2**16),
+    gaussian=st.booleans(),
+)
+def test_any_workload_finds_a_strategy_no_worse_than_the_identity(domain, seed, gaussian):
+    rng = np.random.default_rng(seed)
+    cells = np.array([[rng.integers(-1, n) for n in domain] for _ in range(rng.integers(1, 9))])
+    workload = Paths(tuple(domain), cells)
+    price = Gaussian(0.2) if gaussian else Pure("1/2")
+    choice = choose_strategy(workload, price)
+    assert 0 < choice.expected_error <= choice.considered["identity"] * (1 + 1e-9)
+    w = workload.matrix().toarray()
+    x = rng.integers(0, 5, (*domain, 2))
+    d = len(domain)
+    tables = [
+        x.sum(axis=tuple(i for i in range(d) if i not in subset))
+        for subset in choice.strategy.tables
+    ]
+    exact = w @ x.reshape(-1, 2)
+    answers = choice.strategy.answer(workload, choice.strategy.measure(tables))
+    np.testing.assert_allclose(answers, exact, atol=1e-6)
 
 
 def test_one_tree_is_best_asked_directly():

@@ -28,6 +28,7 @@ PRODUCT_BITS = 18  # for all factors of a product together
 MAX_TABLE_CELLS = 1 << 20  # larger marginals are not measured
 FLOOR = 1e-9
 HUGE_LOG_ERROR = 1e3
+LARGEST_ROW = 1e4  # over the identity; beyond it the differences below lose all digits
 
 
 def best_marginals(workload: Workload, order: Order) -> WeightedMarginals | None:
@@ -240,6 +241,8 @@ def best_rows(gram: Values, order: Order, p: int, seed: int = 0) -> Values:
         scaled = gram * np.outer(norms, norms)
         half = scaled - left @ (rows @ scaled)
         error = float(np.trace(half))
+        if error <= 0:  # nothing but rounding is left
+            return HUGE_LOG_ERROR, np.zeros(p * n)
         inner = half - (half @ rows.T) @ left.T
         by_norms = 2 * ((gram * norms) * (np.eye(n) - left @ rows)).sum(axis=1)
         slope = -2 * rows @ inner + norm_slope * by_norms
@@ -253,7 +256,7 @@ def best_rows(gram: Values, order: Order, p: int, seed: int = 0) -> Values:
             size * rng.random(p * n),
             jac=True,
             method="L-BFGS-B",
-            bounds=[(0, None)] * (p * n),
+            bounds=[(0, LARGEST_ROW)] * (p * n),
             options={"maxiter": 100},
         )
         if result.fun < least:

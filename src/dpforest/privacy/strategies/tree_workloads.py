@@ -103,8 +103,9 @@ class Paths:
         for subset in self.asked:
             leaves = np.flatnonzero(self.subsets == subset_index(subset, len(self.domain)))
             order = [*subset, *(i for i in range(len(self.domain)) if i not in subset)]
-            by_cell = grid.transpose(order).reshape(*(self.domain[i] for i in subset), -1)
-            covered = by_cell[tuple(self.cells[leaves][:, list(subset)].T)].reshape(len(leaves), -1)
+            shape = [self.domain[i] for i in subset]
+            by_cell = grid.transpose(order).reshape(int(np.prod(shape)), -1)
+            covered = by_cell[_flat_cells(self.domain, subset, self.cells[leaves])]
             rows.append(np.repeat(leaves, covered.shape[1]))
             columns.append(covered.ravel())
         row, column = np.concatenate(rows), np.concatenate(columns)
@@ -270,11 +271,17 @@ def _tally(
 ) -> Values:
     """The number (or weight) of queries at each cell of a marginal."""
     shape = tuple(domain[i] for i in subset)
+    flat = _flat_cells(domain, subset, cells)
+    counts = np.bincount(flat, weights, minlength=int(np.prod(shape)))
+    return counts.astype(np.float64).reshape(shape)
+
+
+def _flat_cells(domain: Domain, subset: Attributes, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The number of each cell in a marginal, counted row by row."""
     flat = np.zeros(len(cells), np.int64)
     for i in subset:
         flat = flat * domain[i] + cells[:, i]
-    counts = np.bincount(flat, weights, minlength=int(np.prod(shape)))
-    return counts.astype(np.float64).reshape(shape)
+    return flat
 
 
 def _largest_column(domain: Domain, tallies: Iterable[tuple[Attributes, Values]]) -> int:
