@@ -111,12 +111,12 @@ def public_grid(feature: NumericFeature) -> Values:
     width = high - low
     if low == int(low) and high == int(high) and width <= LATTICE:
         per_integer = 1 if feature.integer else max(1, int(LINEAR_CELLS // width))
-        return low + (np.arange(int(width * per_integer)) + 0.5) / per_integer
+        return _inside(feature, low + (np.arange(int(width * per_integer)) + 0.5) / per_integer)
     zero = min(max(0.0, low), high)
     halving = 2.0 ** -np.arange(OCTAVES)
     edges = np.concatenate(
         [
-            low + width * np.arange(1, LINEAR_CELLS) / LINEAR_CELLS,
+            low + width * (np.arange(1, LINEAR_CELLS) / LINEAR_CELLS),
             zero + (high - zero) * halving,
             zero - (zero - low) * halving,
         ]
