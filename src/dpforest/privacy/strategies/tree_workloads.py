@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -103,8 +104,8 @@ class Paths:
         for subset in self.asked:
             leaves = np.flatnonzero(self.subsets == subset_index(subset, len(self.domain)))
             order = [*subset, *(i for i in range(len(self.domain)) if i not in subset)]
-            shape = [self.domain[i] for i in subset]
-            by_cell = grid.transpose(order).reshape(int(np.prod(shape)), -1)
+            n_cells = math.prod(self.domain[i] for i in subset)
+            by_cell = grid.transpose(order).reshape(n_cells, -1)
             covered = by_cell[_flat_cells(self.domain, subset, self.cells[leaves])]
             rows.append(np.repeat(leaves, covered.shape[1]))
             columns.append(covered.ravel())
