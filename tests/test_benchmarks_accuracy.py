@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from benchmarks.accuracy import report, results
 from benchmarks.accuracy.methods import GROUPS, worker
 from benchmarks.accuracy.results import Cell, Result

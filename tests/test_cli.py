@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dpforest import RandomDecisionForestClassifier, load_model
-from dpforest.cli import app, console, estimators
+from dpforest import PrivateForestClassifier, PrivateForestRegressor, load_model
+from dpforest.cli import app, console
 from dpforest.datasets import frames, make_census
 
 SECRET = "NOBODY-MUST-SEE-THIS"
@@ -64,14 +64,8 @@ def test_demo_prints_accuracies_and_the_ledger(monkeypatch, with_frames):
     printed = run_well("demo", "--rows", 500).stdout
     for part in ("majority class", "epsilon = 0.1", "no noise", "not private"):
         assert part in printed
-    assert "(epsilon = 1, delta = 0) for adding or removing one record" in printed
-    assert "discrete Laplace" in printed
-
-
-def test_demo_prefers_the_flagship(monkeypatch):
-    assert estimators.default_name() in estimators.PREFERRED
-    monkeypatch.setitem(estimators.ESTIMATORS, "PrivateForestClassifier", object)
-    assert estimators.default_name() == "PrivateForestClassifier"
+    assert "(epsilon = 1, delta = 1e-06) for adding or removing one record" in printed
+    assert "gradients and Hessians of the leaves: discrete Gaussian" in printed
 
 
 @pytest.mark.parametrize("table", ["census.csv", "census.csv.gz", "census.parquet"])
@@ -80,7 +74,7 @@ def test_fit_and_predict_are_the_librarys(folder, table, output):
     run_well(*fit_arguments(folder, table, "again.dpforest"))
     run_well("predict", folder / "again.dpforest", folder / table, "-o", folder / output)
     census = make_census(600, random_state=0)
-    forest = RandomDecisionForestClassifier(schema=census.schema, random_state=0)
+    forest = PrivateForestClassifier(schema=census.schema, random_state=0)
     expected = forest.fit(census.X, census.y).predict(census.X).tolist()
     assert column(folder / output, "prediction") == expected
 
@@ -90,7 +84,7 @@ def test_other_readers_give_the_same_model(folder, monkeypatch, backend):
     monkeypatch.setattr(frames, "BACKENDS", () if backend is None else (backend,))
     run_well(*fit_arguments(folder, "census.csv", "other.dpforest"))
     first, other = load_model(folder / "model.dpforest"), load_model(folder / "other.dpforest")
-    np.testing.assert_array_equal(first.leaf_counts_, other.leaf_counts_)
+    np.testing.assert_array_equal(first.forest_.values, other.forest_.values)
     output = folder / "other.csv"
     run_well("predict", folder / "other.dpforest", folder / "census.csv.gz", "-o", output)
     assert set(column(output, "prediction")) <= {"<=50K", ">50K"}
@@ -106,10 +100,31 @@ def test_probabilities_have_a_column_for_each_class(folder):
 
 def test_fit_and_explain_print_the_ledger(folder):
     printed = run_well("explain", folder / "model.dpforest").stdout
-    assert printed.startswith("(epsilon = 1, delta = 0) for adding or removing one record")
+    assert printed.startswith("(epsilon = 1, delta = 1e-06) for adding or removing one record")
     assert "noise: reproducible, not for release" in printed
     fitted = run_well(*fit_arguments(folder, "census.csv", "again.dpforest")).stdout
     assert fitted.startswith(printed.rstrip())
+
+
+def test_a_number_to_predict_gets_the_regressor(folder):
+    entry = json.loads((folder / "schema.json").read_text(encoding="utf-8"))
+    named = {feature["name"]: feature for feature in entry["features"]}
+    hours = named.pop("hours_per_week")
+    entry["features"] = list(named.values())
+    entry["target"] = {key: hours[key] for key in ("name", "low", "high")}
+    (folder / "hours.json").write_text(json.dumps(entry), encoding="utf-8")
+    options = ("--schema", folder / "hours.json", "-o", folder / "hours.dpforest")
+    run_well("fit", folder / "census.csv", *options)
+    assert isinstance(load_model(folder / "hours.dpforest"), PrivateForestRegressor)
+
+
+def test_delta_zero_is_pure_and_other_estimators_can_be_asked_for(folder):
+    printed = run_well(*fit_arguments(folder, "census.csv", "pure.dpforest", "--delta", 0)).stdout
+    assert printed.startswith("(epsilon = 1, delta = 0) for adding or removing one record")
+    assert "discrete Laplace" in printed
+    other = ("--estimator", "RandomDecisionForestClassifier")
+    printed = run_well(*fit_arguments(folder, "census.csv", "random.dpforest", *other)).stdout
+    assert "random trees" in printed
 
 
 def test_groups_protect_persons(folder):
@@ -154,8 +169,8 @@ def test_a_paid_schema_can_be_trained_with(folder):
     model = folder / "paid.dpforest"
     fitted = run_well("fit", folder / "census.csv", "--schema", paid, "-o", model).stdout
     explained = run_well("explain", model).stdout
-    assert "The schema was paid for apart" in explained
-    assert explained.count("(epsilon = 50, delta = 1e-05)") == 2
+    _, schemas = explained.split("The schema was paid for apart, on top of this:\n")
+    assert schemas.startswith("(epsilon = 50, delta = 1e-05)")
     assert fitted.startswith(explained.rstrip())
 
 
@@ -186,6 +201,8 @@ ERRORS = {
     "groups without a bound": (["census.csv", "--groups", "person"], "max_records_per_group"),
     "negative epsilon": (["census.csv", "--epsilon", -1], "epsilon must be positive"),
     "unknown estimator": (["census.csv", "--estimator", "Oak"], "RandomDecisionForestClassifier"),
+    "no estimator by itself": (["census.csv", "--estimator", "BoostedForest"], "is not known"),
+    "delta of one": (["census.csv", "--delta", 1], "delta must be"),
     "no delta to set": (
         ["census.csv", "--delta", 1e-6, "--estimator", "RandomDecisionForestClassifier"],
         "has no --delta",

@@ -1,28 +1,15 @@
 """Every Python block in the pages for users runs, and prints what the page says it prints."""
 
-import contextlib
-import io
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/getting-started.md")
-BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+from benchmarks.pages import BLOCK, PAGES, ROOT, printed_by
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
     """The Python and text blocks of a page, in order, with their languages."""
     return BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
-
-
-def printed_by(source: str, names: dict[str, object]) -> str:
-    """Run a block with the names that earlier blocks made."""
-    output = io.StringIO()
-    with contextlib.redirect_stdout(output):
-        exec(compile(source, "<block>", "exec"), names)
-    return output.getvalue()
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -35,7 +22,7 @@ def test_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypatch):
             assert printed == "", f"{page} does not show what a block prints:\n{printed}"
             printed = printed_by(content, names)
         else:
-            assert content == printed, f"{page} should say:\n{printed}"
+            assert content == printed, f"{page} should say (python -m benchmarks.pages):\n{printed}"
             printed = ""
     assert names, f"{page} has no Python block"
     assert printed == ""

@@ -290,6 +290,144 @@ def test_explain_of_nothing():
     assert repr(ledger()) == "<Ledger: (epsilon = 0, delta = 0) of (epsilon = 1, delta = 0) spent>"
 
 
+# More of the same: rounds of one model are one line
+
+
+def branch(times, rule="sequential", epsilon=0.01, label="trees"):
+    return Branch(label, rule, (pure(epsilon),), times=times)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=8), st.sampled_from([pure, gauss]))
+def test_rounds_merge_without_changing_the_total(rounds, kind):
+    parts = (kind(0.01),)
+    merged, plain = ledger(1000, 1e-6), ledger(1000, 1e-6)
+    for i, times in enumerate(rounds):
+        merged.debit(Branch("trees", "sequential", parts, times=times))
+        plain.debit(Branch(f"round {i}", "sequential", parts, times=times))
+    assert merged.epsilon == plain.epsilon
+    (line,) = merged.entries
+    assert line.times == sum(rounds)
+    assert merged.epsilon == Ledger.from_dict(merged.to_dict()).epsilon
+
+
+DIFFERENT = [
+    branch(3, epsilon=0.02),
+    branch(3, label="other trees"),
+    branch(3, rule="parallel"),
+    pure(0.01, "trees"),
+]
+
+
+@pytest.mark.parametrize("other", DIFFERENT)
+def test_what_differs_keeps_a_line_of_its_own(other):
+    book = ledger()
+    book.debit(branch(2))
+    book.debit(other)
+    book.debit(branch(2))
+    assert len(book.entries) == 3
+
+
+def test_parallel_branches_do_not_merge_although_they_are_equal():
+    """Two rounds over the same records add up; merged into one they would cost half."""
+    book = ledger()
+    for _ in range(2):
+        book.debit(branch(5, rule="parallel", epsilon=0.3))
+    assert len(book.entries) == 2
+    assert book.epsilon == 0.6
+
+
+def test_a_merged_line_is_refused_as_a_whole_round():
+    book = ledger(0.1)
+    book.debit(branch(8))
+    before = state(book)
+    with pytest.raises(BudgetExceededError):
+        book.debit(branch(3))
+    assert state(book) == before
+
+
+# A further budget
+
+
+def test_continuing_adds_a_budget_and_keeps_what_was_spent():
+    first = ledger(1.0, 1e-6, Protection(unit="group", max_records_per_group=2))
+    first.debit(gauss(mu_for(1.0, 1e-6)))
+    first.note("a remark")
+    second = first.continued(0.5, 1e-6, reproducible_noise=True)
+    assert second.budget_epsilon == Fraction(3, 2)
+    assert second.budget_delta == Fraction(2, 10**6)
+    assert second.entries == first.entries
+    assert second.protection == first.protection
+    assert second.reproducible_noise
+    assert second.notes[1:] == (
+        "a remark",
+        "continued with a further (epsilon = 0.5, delta = 1e-06)",
+    )
+    second.debit(gauss(mu_for(0.5, 1e-6)))
+    assert second.epsilon <= 1.5
+    # The first ledger is what it was.
+    assert len(first.entries) == 1
+    assert first.notes == ("a remark",)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.tuples(st.floats(0.01, 5), st.floats(1e-9, 1e-3)), min_size=2, max_size=4),
+    st.booleans(),
+)
+def test_every_budget_can_be_spent_on_top_of_the_others(budgets, one_is_pure):
+    """Composition is at least as good as the sum: a planned spend is never refused."""
+    (epsilon, delta), *others = budgets
+    book = ledger(epsilon, delta)
+    book.debit(pure(epsilon) if one_is_pure else gauss(mu_for(epsilon, delta)))
+    for epsilon, delta in others:
+        book = book.continued(epsilon, delta, reproducible_noise=False)
+        book.debit(gauss(mu_for(epsilon, delta)))
+    assert len(book.entries) == len(budgets)
+
+
+def test_control_a_continued_budget_is_no_licence():
+    book = ledger()
+    book.debit(pure(1))
+    more = book.continued(0.25, 0.0, reproducible_noise=False)
+    with pytest.raises(BudgetExceededError):
+        more.debit(pure(Fraction(1, 4) + Fraction(1, 10**12)))
+    more.debit(pure(0.25))
+    assert more.epsilon == 1.25
+
+
+def test_continuing_does_not_wash_a_ledger():
+    book = ledger(reproducible_noise=True)
+    book.void("the schema was read from the data")
+    more = book.continued(1.0, 0.0, reproducible_noise=False)
+    assert more.guarantee is None
+    assert more.reproducible_noise
+    nothing = ledger(math.inf)
+    nothing.debit(pure(math.inf))
+    assert nothing.continued(1.0, 0.0, reproducible_noise=False).guarantee is None
+
+
+@pytest.mark.parametrize("spent", [0, Fraction(1, 3), 0.1, 1])
+def test_what_is_unspent_can_be_spent_to_the_last_grain(spent):
+    book = ledger()
+    book.debit(pure(spent))
+    book.debit(pure(book.unspent_epsilon))
+    assert book.unspent_epsilon == 0
+    assert book.epsilon == 1
+    assert ledger(math.inf).unspent_epsilon == math.inf
+
+
+def test_remarks_are_kept_once_and_saved():
+    book = ledger()
+    for _ in range(2):
+        book.note("the fit failed after these releases: they remain spent")
+    again = Ledger.from_dict(json.loads(json.dumps(book.to_dict())))
+    assert again.notes == book.notes
+    assert len(book.notes) == 1
+    assert book.explain().endswith("they remain spent")
+    assert book.guarantee is not None
+
+
 # Files and copies
 
 

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from dpforest.cli import demo as demonstration
-from dpforest.cli import estimators, inputs, tables
+from dpforest.cli import inputs, tables
 from dpforest.cli.console import PlainErrors, working
 from dpforest.forests.base import load_model
 from dpforest.schema import Schema
@@ -49,13 +49,17 @@ def fit(
     schema: Annotated[Path, typer.Option(help="What is public of the table, a JSON file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to save the model.")],
     epsilon: Annotated[float, typer.Option(help="The privacy budget.")] = 1.0,
-    delta: Annotated[float | None, typer.Option(help="For estimators that have one.")] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="The other half of the budget: 1e-6 by default, 0 for pure epsilon."),
+    ] = None,
     target: Annotated[
         str | None, typer.Option(help="The column to predict; else the schema's target.")
     ] = None,
     estimator: Annotated[
-        str, typer.Option(help="The name of the estimator.")
-    ] = estimators.default_name(),
+        str | None,
+        typer.Option(help="Another estimator than PrivateForestClassifier or -Regressor."),
+    ] = None,
     groups: Annotated[
         str | None, typer.Option(help="The column of the person, to protect persons.")
     ] = None,
@@ -70,9 +74,9 @@ def fit(
     column = inputs.target_column(declared, target)
     model = inputs.build(
         estimator,
+        declared,
+        delta,
         epsilon=epsilon,
-        delta=delta,
-        schema=declared,
         max_records_per_group=max_records_per_group,
         random_state=random_state,
     )

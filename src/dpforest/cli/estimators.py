@@ -1,33 +1,21 @@
-"""The estimators the command line can train, which it prefers, and how it shows them."""
-
-from typing import Any
+"""The estimators the command line can train, and which it takes when none is asked for."""
 
 from dpforest.forests.base import ESTIMATORS, PrivateEstimator
-
-PREFERRED = ("PrivateForestClassifier", "RandomDecisionForestClassifier")
-"""The first of these that is there is the default."""
-
-# Blindly drawn binary trees rarely isolate a minority class; wide trees of few bins do.
-SHOWN_WITH: dict[str, dict[str, Any]] = {
-    "RandomDecisionForestClassifier": {
-        "splits": "multiway",
-        "voting": "majority",
-        "n_estimators": 15,
-        "max_depth": 4,
-        "max_bins": 6,
-    }
-}
-"""What the demonstration sets beside epsilon and schema; nothing where the defaults do."""
+from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
+from dpforest.schema import Schema
 
 
-def default_name() -> str:
-    """Return the name of the estimator that is used when none is asked for."""
-    return next(name for name in PREFERRED if name in ESTIMATORS)
+def flagship(schema: Schema) -> type[PrivateEstimator]:
+    """Return the best estimator for the target of a schema: classes, or a number."""
+    classes = schema.target is not None and schema.target.classes is not None
+    return PrivateForestClassifier if classes else PrivateForestRegressor
 
 
 def find(name: str) -> type[PrivateEstimator]:
     """Return an estimator by its name; ValueError with the known names otherwise."""
-    if name not in ESTIMATORS:
-        known = ", ".join(sorted(ESTIMATORS))
-        raise ValueError(f"--estimator {name!r} is not known; choose one of: {known}")
-    return ESTIMATORS[name]
+    # A base that estimators share is registered as well, but has no answers to give.
+    known = {each: kind for each, kind in ESTIMATORS.items() if hasattr(kind, "predict")}
+    if name not in known:
+        choices = ", ".join(sorted(known))
+        raise ValueError(f"--estimator {name!r} is not known; choose one of: {choices}")
+    return known[name]

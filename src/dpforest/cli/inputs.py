@@ -47,14 +47,16 @@ def target_column(schema: Schema, asked: str | None) -> str:
     return name
 
 
-def build(name: str, delta: float | None, **options: Any) -> PrivateEstimator:
-    """Make the estimator that was asked for; ValueError when it has no delta to set."""
-    kind = estimators.find(name)
+def build(
+    name: str | None, schema: Schema, delta: float | None, **options: Any
+) -> PrivateEstimator:
+    """Make the estimator that was asked for, else the flagship; ValueError if it has no delta."""
+    kind = estimators.flagship(schema) if name is None else estimators.find(name)
     if delta is not None:
         if "delta" not in kind().get_params():
             raise ValueError(f"{name} is purely epsilon-private and has no --delta: leave it out")
         options["delta"] = delta
-    return kind(**options)
+    return kind(schema=schema, **options)
 
 
 def tell_ignored(table: Table, schema: Schema, target: str, groups: str | None) -> None:

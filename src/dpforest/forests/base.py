@@ -100,10 +100,13 @@ class PrivateEstimator(BaseEstimator):
         A continued ledger keeps what earlier fits spent, and has as much again to spend.
         """
         frame = Frame(X)
+        if continued:
+            self._refuse_another_schema(X, y)
         validate_data(self, X, skip_check_array=True)
         y = self._check_y(y)
         inferred = self.schema is None
-        self.schema_ = self._resolve_schema(X, y)
+        if not continued:
+            self.schema_ = self._resolve_schema(X, y)
         # A schema for the other task is refused before the target is read.
         _ = self.schema_.classes if is_classifier(self) else self.schema_.target_bounds
         ledger = self._new_ledger(groups is not None, streams.noise.reproducible, continued)
@@ -111,6 +114,11 @@ class PrivateEstimator(BaseEstimator):
             ledger.void(
                 "the schema (bounds, categories, classes) was read from the data and not paid for: "
                 "declare a Schema, or pay for one with Schema.infer"
+            )
+        if self.schema_.ledger is not None:
+            ledger.note(
+                f"the schema was paid for separately, with {self.schema_.ledger.guarantee}: "
+                "whoever sees both the schema and the model sees both releases, which add up"
             )
         curator = open_table(
             frame,
@@ -123,6 +131,14 @@ class PrivateEstimator(BaseEstimator):
         )
         self.ledger_ = ledger
         return curator
+
+    def _refuse_another_schema(self, X: Any, y: Any) -> None:
+        # Without a declared schema, the one that was read at first stays in use.
+        if self.schema is not None and self._resolve_schema(X, y) != self.schema_:
+            raise ValueError(
+                "the model was fitted with another schema: continue it with the same one, or fit a "
+                "new one"
+            )
 
     def _new_ledger(self, by_group: bool, reproducible: bool, continued: bool) -> Ledger:
         budget = check_epsilon(self.epsilon), check_delta(getattr(self, "delta", 0.0))

@@ -131,7 +131,9 @@ def _refined(
     below = np.concatenate([[0.0], np.cumsum(weight)]) / weight.sum()
     # A hair of slope everywhere, so that the inverse is unique.
     below += np.arange(len(below)) * 1e-12
-    return np.unique(np.interp(np.arange(1, cells) / cells, below, edges))
+    refined = np.unique(np.interp(np.arange(1, cells) / cells, below, edges))
+    # Between bounds a few units in the last place apart, rounding may reach them.
+    return refined[(refined >= low) & (refined < high)]
 
 
 def _joined(cuts: Values, counts: Values, n_records: float, bins: int) -> tuple[Values, Values]:

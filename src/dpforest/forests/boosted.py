@@ -26,11 +26,12 @@ from dpforest.forests.parameters import (
     check_positive_or_auto,
 )
 from dpforest.forests.plan import (
-    BIN_SHARE,
     COUNT_SHARE,
     TARGET_SHARE,
+    Asked,
     BoostingPlan,
     Purse,
+    bin_share,
     bin_sizes,
     make_loss,
     plan_boosting,
@@ -44,7 +45,7 @@ from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
 TARGET_CELLS = 64
-WIDTHS = 2.0  # residuals are clipped at so many standard deviations of the target
+WIDTHS = 1.0  # residuals are clipped at so many standard deviations of the target
 
 Auto = Literal["auto"]
 Values = NDArray[np.float64]
@@ -123,16 +124,14 @@ class BoostedForest(PrivateEstimator):
         left = Fraction(1)
         self.n_records_ = float(self.n_hint or 0)
         if not self.n_records_:
-            left -= COUNT_SHARE
+            left -= 0 if curator.count_is_public else COUNT_SHARE
             self.n_records_ = max(curator.count(purse.price(COUNT_SHARE)), 10.0)
+        facts = purse, self.n_records_, self.n_features_in_
+        share = bin_share(*facts)
         if needs_bins(self.schema_):
-            left -= BIN_SHARE
+            left -= share
         bins = choose_bins(
-            curator,
-            self.schema_,
-            self.n_records_,
-            purse.price(BIN_SHARE, among=2),
-            bin_sizes(purse, self.n_records_, self.n_features_in_),
+            curator, self.schema_, self.n_records_, purse.price(share, among=2), bin_sizes(*facts)
         )
         self._keep_bins(bins)
         curator.encode(self.encoding_, by_feature=True)
@@ -148,16 +147,24 @@ class BoostedForest(PrivateEstimator):
         """Spend the share on trees."""
         purse = Purse(float(self.epsilon), float(self.delta))
         facts = self._loss_facts()
-        bound = make_loss(purse=purse, price=purse.price(share), steps=1, **facts).bound
-        plan = plan_boosting(
-            purse, share, bound, self.n_records_, self.n_features_in_,
-            n_trees=_asked(self.n_estimators), trees_per_round=_asked(self.trees_per_round),
-            depth=_asked(self.max_depth), learning_rate=_asked(self.learning_rate),
-        )  # fmt: skip
+        loss = make_loss(purse=purse, price=purse.price(share), steps=1, **facts)
+        asked = Asked(
+            n_trees=_unless_auto(self.n_estimators),
+            trees_per_round=_unless_auto(self.trees_per_round),
+            depth=_unless_auto(self.max_depth),
+            learning_rate=_unless_auto(self.learning_rate),
+        )
+        plan = plan_boosting(purse, share, loss, self.n_records_, self.n_features_in_, asked)
         price = purse.price(share, among=plan.n_trees)
         steps = self.ledger_.protection.steps
         loss = make_loss(purse=purse, price=price, steps=steps, **facts)
-        grower = ObliviousGrower(self.encoding_.feature_bins, cut_weights(self.bin_weights_), rng)
+        grower = ObliviousGrower(
+            self.encoding_.feature_bins,
+            cut_weights(self.bin_weights_),
+            rng,
+            learnt=plan.learnt,
+            focus=plan.focus,
+        )
         self.plan_ = plan
         self._clipped = purse.private
         self.forest_ = boost(curator, grower, loss, plan, price, before)
@@ -201,6 +208,22 @@ class BoostedForest(PrivateEstimator):
             part = self.forest_[start : start + size]
             add_tree_values(part.trees, bins, part.values, scores, self.n_jobs)
             yield scores.copy()
+
+    def from_scores(self, scores: NDArray[np.floating[Any]]) -> Values:
+        """Turn scores, shape (n_outputs, n), into probabilities or targets."""
+        raise NotImplementedError
+
+    def plot_importance(self, ax: Any = None) -> Any:
+        """Draw the importance of every feature; see `dpforest.report.plot_importance`."""
+        from dpforest.report import plot_importance
+
+        return plot_importance(self, ax)
+
+    def plot_effect(self, feature: str, ax: Any = None) -> Any:
+        """Draw what one feature does; see `dpforest.report.plot_effect`."""
+        from dpforest.report import plot_effect
+
+        return plot_effect(self, feature, ax)
 
     def _facts(self) -> dict[str, Any]:
         return {
@@ -308,7 +331,7 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
 
     def predict_proba(self, X: Any) -> Values:
         """The probability of each class, shape (n, n_classes)."""
-        return self._probabilities(self._scores(X))
+        return self.from_scores(self._scores(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each record."""
@@ -322,13 +345,14 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
     def staged_predict_proba(self, X: Any) -> Iterator[Values]:
         """Yield the probabilities after each round."""
         for scores in self._staged_scores(X):
-            yield self._probabilities(scores)
+            yield self.from_scores(scores)
 
     def _labels(self, scores: NDArray[np.float32]) -> NDArray[Any]:
         codes = (scores[0] > 0).astype(np.int64) if len(scores) == 1 else scores.argmax(axis=0)
         return np.asarray(self.classes_[codes])
 
-    def _probabilities(self, scores: NDArray[np.float32]) -> Values:
+    def from_scores(self, scores: NDArray[np.floating[Any]]) -> Values:
+        """Turn scores, shape (n_outputs, n), into the probability of each class."""
         if len(scores) > 1:
             return plain_softmax(scores.T.astype(np.float64))
         link = clipped_logistic if self._clipped else expit
@@ -350,7 +374,7 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
 
     Boosted random oblivious trees on privately chosen bins, with squared loss, for a target with
     declared bounds. A noisy histogram of the target says where its mass lies; residuals beyond
-    two standard deviations are clipped.
+    one standard deviation are clipped.
 
     Parameters
     ----------
@@ -381,14 +405,15 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
 
     def predict(self, X: Any) -> Values:
         """The predicted target of each record, within the declared bounds."""
-        return self._targets(self._scores(X))
+        return self.from_scores(self._scores(X))
 
     def staged_predict(self, X: Any) -> Iterator[Values]:
         """Yield the prediction after each round: a learning curve, for free."""
         for scores in self._staged_scores(X):
-            yield self._targets(scores)
+            yield self.from_scores(scores)
 
-    def _targets(self, scores: NDArray[np.float32]) -> Values:
+    def from_scores(self, scores: NDArray[np.floating[Any]]) -> Values:
+        """Turn scores, shape (1, n), into targets within the declared bounds."""
         targets = self.target_center_ + self.target_width_ * scores[0].astype(np.float64)
         return np.asarray(np.clip(targets, *self.schema_.target_bounds))
 
@@ -414,6 +439,5 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
         self.target_width_ = float(facts["target_width"])
 
 
-def _asked(value: Any) -> Any:
-    """What the user asked for, None when that was "auto"."""
+def _unless_auto(value: Any) -> Any:
     return None if value == "auto" else value

@@ -15,16 +15,19 @@ from typing import Literal
 
 from dpforest.forests.binning import BinSizes
 from dpforest.privacy.accounting import mu_for
-from dpforest.privacy.additive import Price
+from dpforest.privacy.additive import Price, finest_grid
 from dpforest.privacy.spends import Gaussian, Pure, exact
 from dpforest.records.losses import IntegerLoss, LossKind
 
 COUNT_SHARE = Fraction(2, 100)
-BIN_SHARE = Fraction(8, 100)  # half for each of two looks
 TARGET_SHARE = Fraction(4, 100)
 LAPLACE_SIGNAL = 0.158  # what a unit of pure epsilon is worth next to a unit of mu, in the rules
-LARGEST_GRID = 1 << 12
-LARGEST_NOISE = 1 << 22  # in grid steps; the exact sampler takes a little more
+FOCUS: dict[LossKind, tuple[float, float]] = {
+    "logistic": (0.8, 1.0),
+    "softmax": (0.8, 1.0),
+    "squared": (0.95, 3.0),
+}
+LARGEST_GRID = 1 << 12  # steps of a record's derivatives: as good as continuous
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ class BoostingPlan:
         Of a round: its trees are averaged and multiplied by this.
     damping : float
         Added to the Hessian of every leaf.
+    learnt, focus : float
+        How features are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`.
     """
 
     n_trees: int
@@ -86,15 +91,28 @@ class BoostingPlan:
     depth: int
     learning_rate: float
     damping: float
+    learnt: float
+    focus: float
+
+
+def has_little_signal(purse: Purse, n_records: float, n_features: int) -> bool:
+    """Whether a feature's share of the signal is small: then bins are few and dear."""
+    worth = LAPLACE_SIGNAL if purse.pure else 1.0
+    return n_records * purse.total * worth / n_features < 50.0
 
 
 def bin_sizes(purse: Purse, n_records: float, n_features: int) -> BinSizes:
     """Coarse bins where a feature has little signal, fine ones elsewhere, finest without noise."""
     if not purse.private:
         return BinSizes(cells=250, bins=128)
-    signal = n_records * purse.total * (LAPLACE_SIGNAL if purse.pure else 1.0)
-    few = signal / n_features < 50
-    return BinSizes(cells=32, bins=16) if few else BinSizes(cells=64, bins=32)
+    if has_little_signal(purse, n_records, n_features):
+        return BinSizes(cells=32, bins=16)
+    return BinSizes(cells=64, bins=32)
+
+
+def bin_share(purse: Purse, n_records: float, n_features: int) -> Fraction:
+    """The share of the budget for bins, half for each of two looks."""
+    return Fraction(15 if has_little_signal(purse, n_records, n_features) else 8, 100)
 
 
 def make_loss(
@@ -113,76 +131,111 @@ def make_loss(
     """
     norm: Literal[1, 2] = 1 if purse.pure else 2
     if kind == "squared":
-        clip = 1.0 if purse.private else math.inf
-        part = 0.25 if purse.pure else 0.5
+        clip, part = 1.0, 0.15
     else:
         part = 0.2 if purse.pure else 0.37
         k = n_classes
         clip = 2.0 * (1.0 - 1.0 / k) if purse.pure else math.sqrt(1.0 - 1.0 / k)
         if kind == "logistic":
             clip = 0.5
-    if not purse.private:
-        clip = 2.0
-    grid = LARGEST_GRID
-    reach = price.mu if isinstance(price, Gaussian) else float(price.epsilon)
-    if purse.private:
-        grid = max(16, min(grid, int(LARGEST_NOISE * reach / steps)))
+    if not purse.private and kind != "squared":
+        clip = 2.0  # beyond every gradient
+    grid = finest_grid(price, steps, LARGEST_GRID)
     outputs = n_classes if kind == "softmax" else 1
     return IntegerLoss(kind, outputs, norm, grid, clip, part, center, width)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user asked for; None where that was "auto"."""
+
+    n_trees: int | None = None
+    trees_per_round: int | None = None
+    depth: int | None = None
+    learning_rate: float | None = None
 
 
 def plan_boosting(
     purse: Purse,
     tree_share: Fraction,
-    bound: float,
+    loss: IntegerLoss,
     n_records: float,
     n_features: int,
-    *,
-    n_trees: int | None,
-    trees_per_round: int | None,
-    depth: int | None,
-    learning_rate: float | None,
+    asked: Asked,
 ) -> BoostingPlan:
-    """Fill in what the user left to ``"auto"`` (None).
+    """Fill in what the user left open.
 
     Parameters
     ----------
     purse : Purse
     tree_share : Fraction
         The share of the budget that is left for the trees.
-    bound : float
-        The norm of a record's derivatives.
+    loss : IntegerLoss
+        For its kind and the norm of a record's derivatives.
     n_records : float
         Noisy, or a public hint.
     n_features : int
-    n_trees, trees_per_round, depth, learning_rate
-        What the user asked for.
+    asked : Asked
     """
-    if n_trees is None:
-        n_trees = 1200 if not purse.private else 24 if purse.pure else 400
-    if trees_per_round is None:
-        trees_per_round = 4 if not purse.private else 1 if purse.pure else 10
-    trees_per_round = min(trees_per_round, n_trees)
-    rounds = -(-n_trees // trees_per_round)
+    n_trees = asked.n_trees or _n_trees(purse, n_records)
     if not purse.private:
-        return BoostingPlan(
-            n_trees, trees_per_round, depth or 6, learning_rate or min(60.0 / rounds, 1.5), 1.0
-        )
+        per_round = min(asked.trees_per_round or 4, n_trees)
+        rate = asked.learning_rate or min(60.0 * per_round / n_trees, 1.5)
+        return BoostingPlan(n_trees, per_round, asked.depth or 6, rate, 1.0, *FOCUS[loss.kind])
+    mu = purse.total * math.sqrt(tree_share)
     if purse.pure:
-        # Noise of deviation sqrt(2) T / epsilon is that of a Gaussian budget of this mu.
+        # Laplace noise of deviation sqrt(2) T / epsilon is that of a Gaussian budget of this mu.
         mu = purse.epsilon * float(tree_share) / math.sqrt(2.0 * n_trees)
-    else:
-        mu = purse.total * math.sqrt(tree_share)
-    signal = n_records * mu / bound
-    if depth is None:
-        depth = _depth(signal / n_features) + (1 if purse.pure else 0)
-    step = min(max(30.0 * (signal / 1000.0) ** 0.35, 25.0), 45.0)
-    rate = min(step / rounds, 1.5) if learning_rate is None else learning_rate
-    return BoostingPlan(n_trees, trees_per_round, depth, rate, 20.0 * bound / mu + 1.0)
+    signal = n_records * mu / loss.bound / max(1.0, loss.n_outputs / 2.0)
+    step = _total_step(signal, purse.pure)
+    per_round = min(asked.trees_per_round or _per_round(purse, n_records, step), n_trees)
+    rounds = -(-n_trees // per_round)
+    damping = (56.0 if loss.kind == "squared" else 15.0 if purse.pure else 20.0) * loss.bound / mu
+    return BoostingPlan(
+        n_trees,
+        per_round,
+        asked.depth or _depth(signal, n_features, loss.kind, purse.pure),
+        asked.learning_rate or min(step / rounds, 1.5),
+        damping + 1.0,
+        *FOCUS[loss.kind],
+    )
 
 
-def _depth(signal_per_feature: float) -> int:
-    for depth, most in ((2, 4.0), (3, 50.0), (4, 1000.0)):
-        if signal_per_feature < most:
-            return depth
-    return 5
+def _n_trees(purse: Purse, n_records: float) -> int:
+    """Trees cost time only; with Laplace noise, which adds up linearly, they cost accuracy."""
+    if not purse.private:
+        return 1200
+    if purse.pure:
+        signal = LAPLACE_SIGNAL * n_records * purse.epsilon
+        return int(min(max(16.0 * math.pow(signal / 300.0, 0.4), 12.0), 48.0))
+    return 800 if n_records < 20_000 else 400
+
+
+def _per_round(purse: Purse, n_records: float, step: float) -> int:
+    """Large rounds average structure away; long ways need more rounds to stay stable."""
+    if purse.pure:
+        return 1
+    per_round = 20 if n_records < 20_000 else 10
+    return per_round // 2 if step > 45.0 else per_round
+
+
+def _total_step(signal: float, pure: bool) -> float:
+    """Rounds times learning rate: how far the model goes from where it starts."""
+    step = 30.0 * math.pow(signal / 1000.0, 0.35)
+    return min(max(step, 25.0), 45.0 if pure else 60.0)
+
+
+def _depth(signal: float, n_features: int, kind: LossKind, pure: bool) -> int:
+    if kind == "squared":
+        return _stairs(signal / n_features, (5.0, 200.0, 1500.0), 3)
+    if pure:
+        # Few trees must do it all: deep ones, where records are many or features are few.
+        return max(
+            _stairs(signal, (250.0, 1000.0), 4), _stairs(signal / n_features, (50.0, 60.0), 4)
+        )
+    return _stairs(signal / n_features, (2.0, 50.0, 1500.0), 2)
+
+
+def _stairs(value: float, steps: tuple[float, ...], lowest: int) -> int:
+    """The lowest, plus 1 for each step that the value reaches."""
+    return lowest + sum(value >= step for step in steps)

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.privacy import selection
-from dpforest.privacy.additive import AdditiveNoise, Price
+from dpforest.privacy.additive import AdditiveNoise, Price, finest_grid
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.spends import Amount, Branch, Pure, Spend, exact
+from dpforest.privacy.spends import Amount, Branch, Gaussian, Pure, Spend, exact
 from dpforest.records.encode import Encoding
 from dpforest.records.losses import IntegerLoss
 from dpforest.records.statistics import (
@@ -36,7 +36,7 @@ from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest
 
 Sampling = Literal["shared", "disjoint"]
-COUNT_GRID = 64  # steps of the noise in a count of 1
+COUNT_GRID = 1024  # steps of the noise in a count of 1: as good as continuous
 
 
 class GradientRelease(NamedTuple):
@@ -79,14 +79,19 @@ class Curator:
         """Bin the records by a public or already released encoding; releases nothing."""
         self._store.encode(encoding, by_feature=by_feature)
 
+    @property
+    def count_is_public(self) -> bool:
+        """Whether neighbouring tables have the same number of records."""
+        protection = self.ledger.protection
+        return protection.neighbors == "replace_one" and protection.unit == "record"
+
     def count(self, price: Price) -> float:
         """The noisy number of records.
 
         A record changes it by 1. When records are replaced one by one their number is public, and
         free.
         """
-        protection = self.ledger.protection
-        if protection.neighbors == "replace_one" and protection.unit == "record":
+        if self.count_is_public:
             self.ledger.debit(Spend("number of records", "public", Pure(Fraction(0))))
             return float(self._store.total(RecordCount())[0])
         return float(self._noisy_counts("number of records", RecordCount(), price, cells=1)[0])
@@ -104,9 +109,10 @@ class Curator:
         -------
         ndarray of float64, shape (n_features, largest number of bins)
         """
+        noise, grid = self._pay_for_counts(label, price, cells=len(features))
         self._store.encode(encoding, by_feature=True, only=features)
         statistic = BinCounts(features, int(encoding.n_bins[list(features)].max()))
-        return self._noisy_counts(label, statistic, price, cells=len(features))
+        return self._noisy_total(statistic, noise, grid)
 
     def target_counts(
         self, low: float, high: float, cells: int, price: Price
@@ -214,16 +220,25 @@ class Curator:
     def _noisy_counts(
         self, label: str, statistic: Statistic, price: Price, *, cells: int
     ) -> NDArray[np.float64]:
-        """Debit and release counts, of which a record changes so many by 1.
+        """Debit and release counts, of which a record changes so many by 1."""
+        return self._noisy_total(statistic, *self._pay_for_counts(label, price, cells=cells))
+
+    def _pay_for_counts(self, label: str, price: Price, *, cells: int) -> tuple[AdditiveNoise, int]:
+        """Debit counts, of which a record changes so many by 1; gives the noise and its grid.
 
         Counts are put on a grid finer than 1, so that the noise is as small as the price allows.
         """
-        steps = self.ledger.protection.steps
-        noise = AdditiveNoise.for_price(
-            price, l1=COUNT_GRID * steps * cells, l2=COUNT_GRID * steps * math.sqrt(cells)
-        )
-        self.ledger.debit(Spend(label, noise.mechanism(COUNT_GRID), noise.loss))
-        return noise.added_to(COUNT_GRID * self._store.total(statistic), self._bits) / COUNT_GRID
+        l1 = self.ledger.protection.steps * cells
+        l2 = self.ledger.protection.steps * math.sqrt(cells)
+        grid = finest_grid(price, l2 if isinstance(price, Gaussian) else l1, COUNT_GRID)
+        noise = AdditiveNoise.for_price(price, l1=grid * l1, l2=grid * l2)
+        self.ledger.debit(Spend(label, noise.mechanism(grid), noise.loss))
+        return noise, grid
+
+    def _noisy_total(
+        self, statistic: Statistic, noise: AdditiveNoise, grid: int
+    ) -> NDArray[np.float64]:
+        return noise.added_to(grid * self._store.total(statistic), self._bits) / grid
 
 
 def _share(epsilon: Amount, n_trees: int, sampling: Sampling) -> Amount:

@@ -11,7 +11,7 @@ from dpforest.exceptions import SchemaError
 from dpforest.privacy.curator import Curator
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import RandomBits
-from dpforest.records.encode import encode_labels, encode_target
+from dpforest.records.encode import check_columns, encode_labels, encode_target
 from dpforest.records.frames import Frame
 from dpforest.records.groups import bound_groups
 from dpforest.records.store import LocalStore
@@ -49,6 +49,7 @@ def open_table(
     """
     frame = frame.select(schema)
     target = _encode_target(y, schema, frame.n_rows)
+    check_columns(frame, schema, n_jobs)
     keep = None
     if groups is not None:
         bound = ledger.protection.max_records_per_group

@@ -182,6 +182,17 @@ class Encoding:
         return padded, n_cuts, lows, scales
 
 
+def check_columns(frame: Frame, schema: Schema, n_jobs: int | None = None) -> None:
+    """Raise what binning the columns would raise: before anything is spent on them."""
+    if frame.number_table is not None:
+        return
+    for j, feature in enumerate(schema.features):
+        if isinstance(feature, CategoricalFeature):
+            match_categories(frame.series(j), feature.categories, 0, 0, n_jobs)
+        else:
+            frame.series(j).numbers()
+
+
 def public_cuts(feature: NumericFeature, max_bins: int) -> NDArray[np.float64]:
     """Return the cuts of a feature that follow from the schema alone."""
     if feature.cuts is not None:

@@ -217,6 +217,8 @@ def pack_gradients(
         for k in range(n_outputs):
             reach += abs(slope[k]) if norm == 1 else slope[k] * slope[k]
         reach = reach if norm == 1 else np.sqrt(reach)
+        # NaN and infinity make integers that could slip through the limit.
+        finite = reach < np.inf and curvature < np.inf
         unit = gradient_unit * (clip / reach if reach > clip else 1.0)
         hessian = np.int64(curvature * hessian_unit)
         size = hessian if norm == 1 else hessian * hessian
@@ -225,7 +227,7 @@ def pack_gradients(
             size += abs(integers[k]) if norm == 1 else integers[k] * integers[k]
         for k in range(n_outputs):
             word = (integers[k] << HESSIAN_BITS) + (hessian if k == 0 else 0)
-            packed[k, i] = word if size <= limit else 0
+            packed[k, i] = word if finite and size <= limit else 0
 
 
 @njit(nogil=True, cache=True)

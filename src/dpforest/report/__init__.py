@@ -1,1 +1,6 @@
-"""Pictures of released models."""
+"""Pictures of released models: post-processing, so they cost nothing."""
+
+from dpforest.report.effects import FeatureEffect, feature_effect
+from dpforest.report.plots import plot_effect, plot_importance
+
+__all__ = ["FeatureEffect", "feature_effect", "plot_effect", "plot_importance"]

@@ -9,7 +9,6 @@ from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import FeatureBins
 
 FEW_CATEGORIES = 3  # one against the rest up to here; random halves beyond
-LEARNT = 0.8  # how far features are drawn by what they showed, rather than evenly
 
 Values = NDArray[np.float64]
 
@@ -25,6 +24,10 @@ class ObliviousGrower:
         How often a numeric feature is cut after each of its bins; None for categorical features.
     rng : numpy.random.Generator
         The public stream of the structure.
+    learnt : float
+        How far features are drawn by what they showed, rather than evenly.
+    focus : float
+        The power of a feature's signal with which it is drawn.
 
     Notes
     -----
@@ -37,9 +40,14 @@ class ObliviousGrower:
         bins: FeatureBins,
         cut_weights: tuple[Values | None, ...],
         rng: np.random.Generator,
+        *,
+        learnt: float,
+        focus: float,
     ) -> None:
         self._bins = bins
         self._rng = rng
+        self._learnt = learnt
+        self._focus = focus
         self._cut_shares = np.ones((len(bins), 256))
         for shares, weights in zip(self._cut_shares, cut_weights, strict=True):
             if weights is not None and len(weights):
@@ -91,8 +99,11 @@ class ObliviousGrower:
         """How often each feature is drawn: evenly, and by its signal plus what may still hide."""
         evenly = self._usable / self._usable.sum()
         hidden = self._noise * np.sqrt(0.5 / np.maximum(self._times_asked, 1.0))
-        learnt = (self.signal + hidden + 1e-12) * self._usable
-        shares: Values = (1.0 - LEARNT) * evenly + LEARNT * learnt / learnt.sum()
+        promise = self.signal + hidden
+        promise = np.where(self._usable, promise / max(promise.max(), 1e-300), 0.0)
+        by_promise = promise**self._focus
+        total = max(by_promise.sum(), 1e-300)
+        shares: Values = (1.0 - self._learnt) * evenly + self._learnt * by_promise / total
         return shares
 
     def _draw_features(self, n_trees: int, depth: int) -> NDArray[np.int64]:

@@ -1,0 +1,111 @@
+"""Plots of importances and of one-feature effects; matplotlib is the extra ``plot``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from dpforest.report.effects import FeatureEffect, feature_effect
+
+if TYPE_CHECKING:
+    from dpforest.forests.boosted import BoostedForest
+
+MOST_TICKS = 8
+
+
+def plot_importance(model: BoostedForest, ax: Any = None) -> Any:
+    """Draw the importance of every feature as a bar, the largest on top.
+
+    Parameters
+    ----------
+    model : PrivateForestClassifier or PrivateForestRegressor
+        Fitted.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    check_is_fitted(model, "ledger_")
+    importances = model.feature_importances_
+    ax = _axes(ax, height=1.0 + 0.3 * len(importances))
+    order = np.argsort(importances, kind="stable")
+    names = [model.schema_.feature_names[j] for j in order]
+    ax.barh(range(len(order)), importances[order])
+    ax.set_yticks(range(len(order)), names)
+    ax.set_xlabel("importance (share of the released signal)")
+    return ax
+
+
+def plot_effect(model: BoostedForest, feature: str, ax: Any = None) -> Any:
+    """Draw what the model answers as one feature goes through its bins.
+
+    Every bin is drawn equally wide, so that long tails stay readable; the ticks say where bins
+    begin and end. See `feature_effect` for what is averaged.
+
+    Parameters
+    ----------
+    model : PrivateForestClassifier or PrivateForestRegressor
+        Fitted.
+    feature : str
+        The name of a feature in the schema.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    effect = feature_effect(model, feature)
+    ax = _axes(ax, height=3.5)
+    lines, ylabel = _lines(model, effect)
+    for label, answers in lines.items():
+        if effect.edges is None:
+            ax.plot(range(len(answers)), answers, "o", label=label)
+        else:
+            ax.stairs(answers, np.arange(len(answers) + 1), baseline=None, label=label, lw=2)
+    if len(lines) > 1:
+        ax.legend()
+    _set_ticks(ax, effect)
+    ax.set_xlabel(feature)
+    ax.set_ylabel(ylabel)
+    return ax
+
+
+def _lines(model: BoostedForest, effect: FeatureEffect) -> tuple[dict[str, Any], str]:
+    """What to draw, by name, and what it is: the second of two classes says it all."""
+    target = model.schema_.target
+    assert target is not None
+    if target.classes is None:
+        return {target.name: effect.answers}, f"mean {target.name}"
+    names = [str(name) for name in target.classes]
+    lines = dict(zip(names, effect.answers.T, strict=True))
+    if len(names) > 2:
+        return lines, f"probability of {target.name}"
+    return {names[1]: lines[names[1]]}, f"probability of {target.name} {names[1]}"
+
+
+def _set_ticks(ax: Any, effect: FeatureEffect) -> None:
+    if effect.edges is None:
+        labels = [str(category) for category in effect.categories or ()]
+        places = np.arange(len(labels))
+    else:
+        last = len(effect.edges) - 1
+        places = np.unique(np.linspace(0, last, min(last + 1, MOST_TICKS)).round().astype(int))
+        labels = [f"{edge:.3g}" for edge in effect.edges[places]]
+    ax.set_xticks(places, labels, rotation=45, ha="right", rotation_mode="anchor")
+
+
+def _axes(ax: Any, height: float) -> Any:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "plots need matplotlib, which is not installed: pip install 'dpforest[plot]'"
+        ) from error
+    return pyplot.subplots(figsize=(6.0, height), layout="constrained")[1]

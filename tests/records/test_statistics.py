@@ -1,0 +1,248 @@
+"""Totals against plain NumPy, and what one record more or less does to them."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpforest.records.encode import Encoding
+from dpforest.records.frames import Frame
+from dpforest.records.losses import IntegerLoss
+from dpforest.records.statistics import (
+    BinCounts,
+    Block,
+    GradientSums,
+    RecordCount,
+    TargetCounts,
+)
+from dpforest.records.store import LocalStore
+from dpforest.schema import NumericFeature, Schema, Target
+from dpforest.trees.oblivious import ObliviousTrees
+from dpforest.trees.oblivious_grower import ObliviousGrower
+from dpforest.trees.structure import FeatureBins
+
+LOSSES = {
+    "logistic": IntegerLoss("logistic", 1, 2, 4096, 0.5, 0.37),
+    "logistic, L1": IntegerLoss("logistic", 1, 1, 300, 0.5, 0.2),
+    "softmax": IntegerLoss("softmax", 3, 2, 4096, 0.8, 0.37),
+    "softmax, L1": IntegerLoss("softmax", 3, 1, 1000, 1.3, 0.2),
+    "squared": IntegerLoss("squared", 1, 2, 4096, 1.0, 0.5, center=0.3, width=0.5),
+    "squared, L1": IntegerLoss("squared", 1, 1, 77, 1.0, 0.25, center=0.3, width=0.5),
+}
+
+
+def draw_trees(rng, n_trees=4, depth=3, n_values=(5, 5, 5)):
+    values = np.array(n_values)
+    bins = FeatureBins(values, values + 1, np.zeros(len(values), bool))
+    weights = tuple(np.ones(n - 1) for n in values)
+    return ObliviousGrower(bins, weights, rng).draw(n_trees, depth)
+
+
+def draw_block(rng, loss, n, n_values=(5, 5, 5)):
+    bins = np.asfortranarray(rng.integers(0, np.array(n_values) + 1, (n, len(n_values))))
+    most = max(2, loss.n_outputs)
+    target = rng.random(n) if loss.kind == "squared" else rng.integers(0, most, n, np.int32)
+    scores = rng.normal(0, 2, (loss.n_outputs, n)).astype(np.float32)
+    return Block(np.asfortranarray(bins.astype(np.uint8)), target, None, scores)
+
+
+def total_of(statistic, block):
+    total = np.zeros(statistic.shape, np.int64)
+    statistic.add(block, total)
+    return total
+
+
+def integers_of_each(loss, block):
+    """The integers of each record, by totalling it alone in a tree without questions."""
+    stump = ObliviousTrees(
+        np.zeros((1, 1), np.int32), np.zeros((1, 1, 256), bool), np.zeros(1, int)
+    )
+    one = GradientSums(stump, loss)
+    return np.array(
+        [total_of(one, block.rows(slice(i, i + 1)))[0, 0] for i in range(len(block.bins))]
+    )
+
+
+def leaves_of(trees, bins):
+    leaf = np.zeros((len(bins), trees.n_trees), int)
+    for t, k in itertools.product(range(trees.n_trees), range(trees.feature.shape[1])):
+        leaf[:, t] |= trees.goes_right[t, k, bins[:, trees.feature[t, k]]].astype(int) << k
+    return leaf
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_gradient_sums_are_those_of_a_plain_loop(name):
+    rng = np.random.default_rng(0)
+    loss, trees = LOSSES[name], draw_trees(rng)
+    block = draw_block(rng, loss, 401)
+    each, leaf = integers_of_each(loss, block), leaves_of(trees, block.bins)
+    expected = np.zeros(GradientSums(trees, loss).shape, np.int64)
+    for i, t in itertools.product(range(401), range(trees.n_trees)):
+        expected[t, leaf[i, t]] += each[i]
+    np.testing.assert_array_equal(total_of(GradientSums(trees, loss), block), expected)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_blocks_add_up(name):
+    """Across the borders of the kernel's own blocks, and wherever ours are cut."""
+    rng = np.random.default_rng(1)
+    loss, trees = LOSSES[name], draw_trees(rng)
+    block, statistic = draw_block(rng, loss, 9_001), GradientSums(trees, loss)
+    whole = total_of(statistic, block)
+    cuts = [0, 1, 4_096, 4_100, 9_001]
+    parts = [total_of(statistic, block.rows(slice(a, b))) for a, b in itertools.pairwise(cuts)]
+    np.testing.assert_array_equal(sum(parts), whole)
+    again = total_of(statistic, block)
+    statistic.add(block, again)
+    np.testing.assert_array_equal(again, 2 * whole)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_largest_sums_do_not_spill_into_each_other(name):
+    """All records in one leaf, all with the longest integers of one sign."""
+    loss = LOSSES[name]
+    n = 50_000
+    far = 50.0 if loss.kind == "squared" else 0.0
+    target = np.zeros(n) if loss.kind == "squared" else np.zeros(n, np.int32)
+    for sign in (1, -1):
+        scores = np.full((loss.n_outputs, n), sign * far, np.float32)
+        block = Block(np.zeros((n, 1), np.uint8, order="F"), target, None, scores)
+        stump = ObliviousTrees(
+            np.zeros((1, 1), np.int32), np.zeros((1, 1, 256), bool), np.zeros(1, np.int32)
+        )
+        one = integers_of_each(loss, block.rows(slice(0, 1)))[0]
+        assert one.any()
+        np.testing.assert_array_equal(total_of(GradientSums(stump, loss), block)[0, 0], n * one)
+
+
+WORLD = list(itertools.product(range(3), (0, 1), (-40.0, -1.0, 0.0, 0.5, 40.0)))  # bin, y, score
+
+
+@pytest.mark.parametrize("name", ["logistic", "logistic, L1", "squared", "squared, L1"])
+def test_one_record_changes_a_tree_by_at_most_the_grid(name):
+    """All tables of up to two records of a small world, and every record that may join them."""
+    loss = LOSSES[name]
+    trees = draw_trees(np.random.default_rng(2), n_trees=3, depth=2, n_values=(2, 2))
+    statistic = GradientSums(trees, loss)
+    totals = {}
+    for size in (0, 1, 2, 3) if name == "logistic" else (0, 1, 2):
+        for table in itertools.combinations(WORLD, size):
+            columns = np.array([[b, b] for b, _, _ in table], np.uint8).reshape(size, 2)
+            target = np.array([y for _, y, _ in table], np.int32)
+            if loss.kind == "squared":
+                target = target.astype(float)
+            scores = np.array([[s for _, _, s in table]], np.float32)
+            block = Block(np.asfortranarray(columns), target, None, scores)
+            totals[frozenset(table)] = total_of(statistic, block)
+    largest = 0
+    for table, total in totals.items():
+        for record in table:
+            change = total - totals[table - {record}]
+            # A record is in one leaf of each tree; the bound is for each tree by itself.
+            size = np.abs(change) if loss.norm == 1 else change**2
+            largest = max(largest, size.sum(axis=(1, 2, 3)).max())
+            assert ((change != 0).any(axis=(2, 3)).sum(axis=1) <= 1).all()
+    limit = loss.grid if loss.norm == 1 else loss.grid**2
+    assert 0.7 * limit < largest <= limit  # and the bound is not idle
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32), st.integers(0, 40))
+def test_counts_of_bins(seed, n):
+    rng = np.random.default_rng(seed)
+    bins = np.asfortranarray(rng.integers(0, 256, (n, 4)).astype(np.uint8))
+    total = total_of(BinCounts((2, 0), 256), Block(bins, np.zeros(n)))
+    assert total.tolist() == [np.bincount(bins[:, j], minlength=256).tolist() for j in (2, 0)]
+    # A record is in one bin of each feature: that is the sensitivity.
+    assert total.sum(axis=1).tolist() == [n, n]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(-2, 3), max_size=30), st.integers(1, 9))
+def test_counts_of_the_target(values, cells):
+    target = np.array(values)
+    total = total_of(TargetCounts(-2.0, 3.0, cells), Block(np.zeros((len(target), 0)), target))
+    assert total.shape == (cells,)
+    assert total.sum() == len(target)
+    width = 5 / cells
+    for cell, count in enumerate(total):
+        # The edges themselves may fall on either side.
+        low, high = -2 + cell * width, -2 + (cell + 1) * width
+        inside = ((target > low + 1e-9) & (target < high - 1e-9)).sum()
+        around = ((target > low - 1e-9) & (target < high + 1e-9)).sum()
+        assert inside <= count <= around
+
+
+def test_counts_of_the_target_keep_both_ends():
+    total = total_of(TargetCounts(0.0, 1.0, 4), Block(np.zeros((3, 0)), np.array([0.0, 1.0, 1.0])))
+    assert total.tolist() == [1, 0, 0, 2]
+
+
+def test_count_of_records():
+    assert total_of(RecordCount(), Block(np.zeros((7, 0), np.uint8), np.zeros(7))).tolist() == [7]
+
+
+# The store: records in memory, totalled by threads
+
+SCHEMA = Schema(tuple(NumericFeature(f"x{j}", 0, 1) for j in range(3)), Target(classes=(0, 1, 2)))
+
+
+def make_store(rng, loss, n, n_jobs):
+    encoding = Encoding.from_schema(SCHEMA, max_bins=5)
+    X = rng.random((n, 3))
+    most = max(2, loss.n_outputs)
+    target = rng.random(n) if loss.kind == "squared" else rng.integers(0, most, n, np.int32)
+    store = LocalStore(Frame(X), target, n_jobs=n_jobs)
+    store.encode(encoding, by_feature=True)
+    store.start_scores(loss.n_outputs)
+    return store, encoding.bins(X), target
+
+
+@pytest.mark.parametrize("name", ["logistic", "softmax", "squared"])
+def test_threads_and_blocks_do_not_change_a_total(name):
+    """Scores of released trees included: two rounds over 60,000 records, one thread and three."""
+    loss = LOSSES[name]
+    results = []
+    for n_jobs in (1, 3):
+        rng = np.random.default_rng(3)
+        store, _, _ = make_store(rng, loss, 60_000, n_jobs)
+        trees = draw_trees(rng)
+        values = rng.normal(size=(4, loss.n_outputs, 8)).astype(np.float32)
+        first = store.total(GradientSums(trees, loss))
+        store.add_to_scores(trees, values)
+        results.append((first, store.total(GradientSums(trees, loss))))
+    for one, many in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, many)
+    assert (results[0][0] != results[0][1]).any()
+
+
+def test_scores_are_those_of_the_released_trees():
+    loss = LOSSES["softmax"]
+    rng = np.random.default_rng(4)
+    store, bins, target = make_store(rng, loss, 500, 1)
+    trees = draw_trees(rng)
+    values = rng.normal(size=(4, 3, 8)).astype(np.float32)
+    store.add_to_scores(trees, values)
+    leaf = leaves_of(trees, bins)
+    scores = np.zeros((3, 500), np.float32)
+    for t in range(4):
+        scores += values[t][:, leaf[:, t]]
+    expected = total_of(
+        GradientSums(trees, loss), Block(np.asfortranarray(bins), target, None, scores)
+    )
+    np.testing.assert_array_equal(store.total(GradientSums(trees, loss)), expected)
+
+
+def test_before_binning_records_and_targets_can_be_counted():
+    store = LocalStore(Frame(np.zeros((6, 3))), np.linspace(0, 1, 6), keep=np.array([0, 1, 5]))
+    assert store.total(RecordCount()).tolist() == [3]
+    assert store.total(TargetCounts(0.0, 1.0, 2)).tolist() == [2, 1]
+
+
+def test_a_bounded_table_totals_the_kept_rows_only():
+    X = np.linspace(0, 1, 10)[:, None].repeat(3, axis=1)
+    store = LocalStore(Frame(X), np.zeros(10, np.int32), keep=np.array([0, 9]))
+    store.encode(Encoding.from_schema(SCHEMA, max_bins=2), by_feature=True)
+    assert store.total(BinCounts((0,), 3)).tolist() == [[1, 1, 0]]

@@ -1,0 +1,153 @@
+"""The grower of oblivious trees: what it draws, and what it learns from released sums."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpforest.trees.oblivious_grower import FEW_CATEGORIES, ObliviousGrower
+from dpforest.trees.structure import FeatureBins
+
+
+def even_weights(bins):
+    return tuple(
+        None if categorical else np.ones(n - 1)
+        for n, categorical in zip(bins.n_values, bins.categorical, strict=True)
+    )
+
+
+def make_bins(n_values, categorical=None):
+    n_values = np.array(n_values)
+    kinds = np.zeros(len(n_values), bool) if categorical is None else np.array(categorical)
+    return FeatureBins(n_values, n_values + 1 + kinds, kinds)
+
+
+def make_grower(bins, seed=0, weights=None):
+    return ObliviousGrower(bins, weights or even_weights(bins), np.random.default_rng(seed))
+
+
+@st.composite
+def feature_bins(draw):
+    d = draw(st.integers(1, 7))
+    n_values = draw(st.lists(st.integers(1, 12), min_size=d, max_size=d))
+    return make_bins(n_values, draw(st.lists(st.booleans(), min_size=d, max_size=d)))
+
+
+@settings(max_examples=80, deadline=None)
+@given(feature_bins(), st.integers(1, 6), st.integers(0, 2**32))
+def test_every_draw_keeps_the_rules(bins, depth, seed):
+    trees = make_grower(bins, seed).draw(4, depth)
+    usable = np.flatnonzero(bins.n_values > 1)
+    assert (trees.depth == depth).all()
+    for t in range(4):
+        if len(usable):
+            assert set(trees.feature[t]) <= set(usable)
+        if depth <= len(usable):
+            assert len(set(trees.feature[t])) == depth
+        for feature, right in zip(trees.feature[t], trees.goes_right[t], strict=True):
+            n = bins.n_values[feature]
+            # Missing, unseen and all bins beyond share one coin.
+            assert len(set(right[n:])) == 1
+            if not bins.categorical[feature]:
+                assert right[:n].tolist() == sorted(right[:n])
+                assert n == 1 or 0 < right[:n].sum() < n
+            elif n <= FEW_CATEGORIES:
+                assert right[:n].sum() == 1
+
+
+def test_large_category_sets_are_halved_at_random():
+    """Each of 20 categories goes right half of the time; 5 standard deviations, fixed seed."""
+    right = make_grower(make_bins([20], [True])).draw(2_000, 1).goes_right[:, 0, :20]
+    share = right.mean(axis=0)
+    assert (np.abs(share - 0.5) < 5 * 0.5 / np.sqrt(2_000)).all()
+
+
+def test_missing_values_go_either_way():
+    """A fair coin a level; 5 standard deviations, fixed seed."""
+    right = make_grower(make_bins([4, 4])).draw(1_000, 2).goes_right[:, :, 4]
+    assert abs(right.mean() - 0.5) < 5 * 0.5 / np.sqrt(right.size)
+
+
+def test_cuts_are_drawn_by_their_weights():
+    """5 standard deviations for each of four cuts, fixed seed; a cut of weight 0 never comes."""
+    weights = np.array([4.0, 0.0, 2.0, 1.0])
+    grower = make_grower(make_bins([5]), weights=(weights,))
+    n_left = 5 - grower.draw(7_000, 1).goes_right[:, 0, :5].sum(axis=1)
+    counts = np.bincount(n_left - 1, minlength=4)
+    expected = 1_000 * weights
+    assert (np.abs(counts - expected) <= 5 * np.sqrt(expected)).all()
+
+
+def released(grower, trees, weights, noise=1.0, seed=0):
+    """Leaf sums of a record-free world in which only some features move the gradients."""
+    rng = np.random.default_rng(seed)
+    n_leaves = 1 << trees.feature.shape[1]
+    gradients = rng.normal(0, noise, (trees.n_trees, n_leaves, 1))
+    leaf = np.arange(n_leaves)
+    for k in range(trees.feature.shape[1]):
+        sign = np.where(leaf >> k & 1, 1.0, -1.0)
+        gradients[:, :, 0] += weights[trees.feature[:, k]][:, None] * sign
+    return gradients
+
+
+def test_a_feature_with_signal_is_drawn_more_often():
+    d = 8
+    grower = make_grower(make_bins([6] * d))
+    weights = np.zeros(d)
+    weights[3] = 5.0
+    np.testing.assert_allclose(grower.feature_shares, 1 / d)
+    for round_ in range(10):
+        trees = grower.draw(20, 3)
+        grower.learn(trees, released(grower, trees, weights, seed=round_), 1.0)
+    assert grower.feature_shares.argmax() == grower.signal.argmax() == 3
+    assert grower.feature_shares[3] > 3 / d
+    assert (grower.draw(300, 3).feature == 3).any(axis=1).mean() > 0.9
+    # No feature is given up: it may show something later.
+    assert grower.feature_shares.min() > 0.1 / d
+
+
+def test_control_noise_alone_favours_no_feature():
+    """After 600 questions of pure noise no share is far from even; fixed seed."""
+    d = 6
+    grower = make_grower(make_bins([6] * d))
+    for round_ in range(10):
+        trees = grower.draw(20, 3)
+        grower.learn(trees, released(grower, trees, np.zeros(d), seed=round_), 1.0)
+    assert grower.feature_shares.max() < 2.5 / d
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    feature_bins(),
+    st.integers(1, 4),
+    st.floats(0, 1e12),
+    st.floats(1e-6, 1e6),
+    st.integers(0, 2**32),
+)
+def test_shares_sum_to_one_and_leave_out_what_cannot_be_cut(bins, depth, size, deviation, seed):
+    grower = make_grower(bins, seed)
+    trees = grower.draw(5, depth)
+    gradients = size * np.random.default_rng(seed).normal(size=(5, 1 << depth, 2))
+    grower.learn(trees, gradients, deviation)
+    shares = grower.feature_shares
+    assert shares.sum() == pytest.approx(1)
+    assert (shares >= 0).all()
+    assert (grower.signal >= 0).all()
+    if (bins.n_values > 1).any():
+        assert (shares[bins.n_values == 1] == 0).all()
+    assert grower.draw(3, depth).n_trees == 3
+
+
+def test_without_noise_the_shares_still_sum_to_one():
+    bins = make_bins([4, 4])
+    grower = make_grower(bins)
+    trees = grower.draw(3, 1)
+    grower.learn(trees, np.zeros((3, 2, 1)), 0.0)
+    assert grower.feature_shares.sum() == pytest.approx(1)
+
+
+def test_the_same_stream_draws_the_same_trees():
+    bins = make_bins([5, 9, 3], [False, True, True])
+    one, two = (make_grower(bins, seed=7).draw(6, 3) for _ in range(2))
+    np.testing.assert_array_equal(one.goes_right, two.goes_right)
+    np.testing.assert_array_equal(one.feature, two.feature)
