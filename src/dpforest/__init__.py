@@ -1,6 +1,6 @@
 """Differentially private forests for tabular data, scikit-learn style."""
 
-from dpforest import datasets
+from dpforest import audit, datasets
 from dpforest.exceptions import (
     BudgetExceededError,
     ModelFileError,
@@ -28,6 +28,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Target",
+    "audit",
     "datasets",
     "load_model",
 ]

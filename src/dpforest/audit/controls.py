@@ -68,7 +68,7 @@ def bootstrap(epsilon: float = 1.0) -> Mechanism:
         n = len(t.y)
         drawn = bits.uniform_below(n, trials * n).reshape(trials, n)
         counts = (t.X[drawn, 0] == 1.0).sum(axis=1)
-        return counts[:, None] + noisy(0, epsilon, trials, bits)
+        return np.asarray(counts[:, None] + noisy(0, epsilon, trials, bits))
 
     others = [0.0] * n_others
     pair = Pair(

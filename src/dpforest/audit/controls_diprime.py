@@ -39,7 +39,8 @@ def cut_by_gap(epsilon: float = 1.0) -> Mechanism:
             np.tile(ranks, (trials, 1)), epsilon=epsilon, sensitivity=1, monotone=False, bits=bits
         )
         within = bits.uniform_below(GRID, trials) / GRID
-        return (ends[gap] + within * (ends[gap + 1] - ends[gap]))[:, None]
+        cut = ends[gap] + within * (ends[gap + 1] - ends[gap])
+        return np.asarray(cut[:, None])
 
     values = [0.0, 0.5, 1.0]
     pair = Pair("close to another", table(values, [0] * 3), table([*values, 0.501], [0] * 4))

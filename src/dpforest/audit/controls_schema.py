@@ -77,6 +77,4 @@ def _observed(t: Table) -> Schema:
 
 def _pair(name: str, base: list[list[float]], y: list[int], record: Any, label: int) -> Pair:
     X = np.array(base)
-    return Pair(
-        name, Table(X, np.array(y)), Table(np.vstack([X, record]), np.array([*y, label]))
-    )
+    return Pair(name, Table(X, np.array(y)), Table(np.vstack([X, record]), np.array([*y, label])))

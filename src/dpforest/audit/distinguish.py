@@ -1,4 +1,4 @@
-"""The distinguishing game: can anybody tell two neighbouring tables apart by what is released?"""
+"""The distinguishing game: telling two neighbouring tables apart by what is released."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from dpforest.privacy.ledger import Guarantee
 from dpforest.privacy.randomness import RandomBits
 
 LEAST_TRIALS = 400
+WHILE_LEARNING = 0.9  # fewer trials than will be counted, so less caution
 
 
 def audit(
@@ -104,7 +105,7 @@ class _Play:
         each = trials // 2
         pair = pairs[0]
         if len(pairs) > 1:
-            first = [self._learn(p, max(20, each // 4 // len(pairs))) for p in pairs]
+            first = [self._learn(p, each // 4 // len(pairs)) for p in pairs]
             pair = pairs[int(np.argmax([event.promise for event in first]))]
         event = self._learn(pair, each // 4 if len(pairs) > 1 else each // 2)
         counted = each // 2
@@ -120,8 +121,8 @@ class _Play:
     def _tell(self) -> Tell:
         """What an event is judged by: mu where the claim is a Gaussian one, else epsilon."""
         if self.mu is not None:
-            return partial(_tell_mu, confidence=self._confidence)
-        return partial(_tell_epsilon, delta=self._claim.delta, confidence=self._confidence)
+            return partial(_tell_mu, confidence=WHILE_LEARNING)
+        return partial(_tell_epsilon, delta=self._claim.delta, confidence=WHILE_LEARNING)
 
     def _releases(self, pair: Pair, which: int, trials: int) -> tuple[Releases, list[str]]:
         return self._game.release(pair, which, trials, self._bits, self._tick)
@@ -132,9 +133,7 @@ class _Play:
         one, other = _same_width(*releases)
         happens = [event.happens(one), event.happens(other)]
         hits = int(happens[event.likelier].sum()), int(happens[1 - event.likelier].sum())
-        bound = epsilon_bound(
-            *hits, trials, delta=self._claim.delta, confidence=self._confidence
-        )
+        bound = epsilon_bound(*hits, trials, delta=self._claim.delta, confidence=self._confidence)
         return AuditReport(
             name=self._game.name,
             claim=self._claim,

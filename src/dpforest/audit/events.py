@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,18 +103,22 @@ def filled(releases: Releases) -> Releases:
 
 def _scores(one: Releases, other: Releases, names: list[str]) -> Iterator[tuple[str, Score]]:
     ratios = [_Ratio.of(one, other, column) for column in range(one.shape[1])]
-    telling = sorted((r for r in ratios if r.evidence > 0), key=lambda r: -r.evidence)
-    for ratio in telling[:SINGLES]:
-        name, column = names[ratio.column], ratio.column
-        yield name, lambda rows, column=column: rows[:, column]
+    ratios.sort(key=lambda ratio: -ratio.evidence)
+    for ratio in ratios[:SINGLES]:
+        name = names[ratio.column]
+        yield name, partial(_column, column=ratio.column)
         yield f"log likelihood ratio of {name}", ratio
-    if len(telling) > 1:
-        chosen = telling[:MOST_NUMBERS]
+    chosen = [ratio for ratio in ratios[:MOST_NUMBERS] if ratio.evidence > 0]
+    if len(chosen) > 1:
         listed = ", ".join(names[ratio.column] for ratio in chosen[:3])
         listed += f" and {len(chosen) - 3} more" if len(chosen) > 3 else ""
         yield f"sum of log likelihood ratios of {listed}", _Sum(chosen)
         weighted = _Sum(chosen).weighted(one, other)
         yield f"discriminant of log likelihood ratios of {listed}", weighted
+
+
+def _column(rows: Releases, column: int) -> NDArray[np.float64]:
+    return rows[:, column]
 
 
 @dataclass(frozen=True)
@@ -137,11 +142,11 @@ class _Ratio:
         in_one = np.bincount(np.searchsorted(edges, a, side="right"), minlength=n_bins)
         in_other = np.bincount(np.searchsorted(edges, b, side="right"), minlength=n_bins)
         values = np.log((in_other + 0.5) / (in_one + 0.5))
-        # Chi-square against its mean and four deviations: noise is kept out of the sums.
+        # Chi-square against its mean and three deviations: noise is kept out of the sums.
         total = np.maximum(in_one + in_other, 1)
         chi2 = float(((in_one - in_other) ** 2 / total).sum())
         freedom = n_bins - 1
-        return cls(column, edges, values, chi2 - freedom - 4.0 * np.sqrt(2.0 * freedom))
+        return cls(column, edges, values, chi2 - freedom - 3.0 * np.sqrt(2.0 * freedom))
 
     def __call__(self, rows: Releases) -> NDArray[np.float64]:
         """The ratio of each release."""

@@ -3,8 +3,8 @@
 The estimator's own ``fit`` runs; only its draws are replaced by a script. Draws that are released
 (choices by permute-and-flip or the exponential mechanism) are followed along every outcome, draws
 that stay secret (to which tree a record is dealt) along every value, and discrete Laplace noise is
-treated in closed form. So the exact distribution of the release is known for every table, in decimal
-arithmetic of 60 digits, or, for Laplace noise, the exact loss as a fraction.
+treated in closed form. So the exact distribution of the release is known for every table, in
+decimal arithmetic of 60 digits, or, for Laplace noise, the exact loss as a fraction.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from dpforest.audit.script import Branch, branches_of
@@ -186,5 +187,5 @@ def _neighbours(
 
 
 def _table(world: World) -> Table:
-    rows = np.array(world)
+    rows: NDArray[Any] = np.array(world)
     return Table(rows[:, :-1], rows[:, -1])

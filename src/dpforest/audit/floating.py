@@ -1,10 +1,10 @@
 """The attack on floating-point Laplace noise: the low bits of a release tell what it hides.
 
 A double-precision Laplace sampler turns one of 2**53 uniform numbers into noise through a
-logarithm, so it reaches only some of the doubles, and once the exact value is added only some others
+logarithm, so it reaches only some of the doubles, and other ones once an exact value is added
 (Mironov, "On Significance of the Least Significant Bits for Differential Privacy", 2012). An
 attacker inverts the logarithm: a release that no uniform number could have made of the value v was
-not made of v. Integer noise has no such holes: every integer is reached from every value.
+not made of v. Integer noise has no such holes: every step of the grid is reached from every value.
 """
 
 from __future__ import annotations
@@ -15,13 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.audit.distinguish import audit
-from dpforest.audit.mechanisms import Mechanism, Sampler, noisy, table
+from dpforest.audit.mechanisms import Mechanism, Sampler, table
 from dpforest.audit.report import AuditReport
 from dpforest.audit.worlds import Pair, Table
+from dpforest.features import NumericFeature, Target
+from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.opening import open_table
+from dpforest.privacy.protection import Protection
 from dpforest.privacy.randomness import RandomBits
+from dpforest.privacy.spends import Pure
+from dpforest.records.frames import Frame
+from dpforest.schema import Schema
 
 NEAR = 3  # uniform numbers on either side that rounding may have led away from
-COUNTS = (0, 1)
+COUNTS = (1, 2)
 
 
 def reachable(release: float, value: float, scale: float) -> bool:
@@ -37,20 +44,23 @@ def reachable(release: float, value: float, scale: float) -> bool:
     >>> sum(reachable(x, 1.0, 2.0) for x in draws) > sum(reachable(x, 0.0, 2.0) for x in draws)
     True
     """
-    sign = 1.0 if release < value else -1.0
-    half = math.exp(-abs(release - value) / scale)
-    middle = round(half * 2.0**52)
-    for k in range(max(1, middle - NEAR), middle + NEAR + 1):
-        if value + sign * scale * math.log(k * 2.0**-52) == release:
-            return True
-        # Rounding of the product and of the sum may differ when NumPy fuses them.
-        if value - -sign * (scale * math.log(k * 2.0**-52)) == release:
+    below = release < value
+    tail = math.exp(-abs(release - value) / scale) / 2  # the uniform number, up to rounding
+    middle = round((tail if below else 1.0 - tail) * 2.0**53)
+    for k in range(max(1, middle - NEAR), min(middle + NEAR + 1, 2**53)):
+        u = k * 2.0**-53
+        noise = scale * math.log(u + u) if below else -scale * math.log(2.0 - u - u)
+        if value + noise == release:
             return True
     return False
 
 
 def attack_floating_point(
-    *, ours: bool = True, epsilon: float = 1.0, trials: int = 20_000, random_state: int | None = None
+    *,
+    ours: bool = True,
+    epsilon: float = 1.0,
+    trials: int = 20_000,
+    random_state: int | None = None,
 ) -> AuditReport:
     """Play the distinguishing game with reachability as what the attacker sees.
 
@@ -82,12 +92,23 @@ def attack_floating_point(
 
 
 def _count_of(n: int) -> Table:
-    """A table with so many records that are counted: those with 1."""
-    return table([0.0, *[1.0] * n], [0] * (n + 1))
+    """A table of so many records."""
+    return table([0.0] * n, [0] * n)
 
 
 def _ours(epsilon: float) -> Sampler:
-    return lambda t, trials, bits: noisy(int(t.X.sum()), epsilon, trials, bits)
+    """The curator's own count, released again and again from one opened table."""
+    schema = Schema((NumericFeature("x", 0.0, 1.0),), Target(classes=(0, 1)))
+
+    def sample(t: Table, trials: int, bits: RandomBits) -> NDArray[np.float64]:
+        budget = (epsilon, 0.0, Protection())
+        opened = open_table(Frame(t.X), t.y, schema, ledger=Ledger(*budget), bits=bits)
+        counts = [
+            opened.reopened(Ledger(*budget), bits).count(Pure(epsilon)) for _ in range(trials)
+        ]
+        return np.array(counts)[:, None]
+
+    return sample
 
 
 def _floating(epsilon: float, seed: int | None) -> Sampler:
@@ -95,6 +116,6 @@ def _floating(epsilon: float, seed: int | None) -> Sampler:
     rng = np.random.default_rng(seed)
 
     def sample(t: Table, trials: int, bits: RandomBits) -> NDArray[np.float64]:
-        return (float(t.X.sum()) + rng.laplace(scale=1.0 / epsilon, size=trials))[:, None]
+        return (float(len(t.y)) + rng.laplace(scale=1.0 / epsilon, size=trials))[:, None]
 
     return sample

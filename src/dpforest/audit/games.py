@@ -176,7 +176,7 @@ def _width(parts: Sequence[Part]) -> int:
 
 def _fit(model: PrivateEstimator, table: Table) -> None:
     persons = {} if table.groups is None else {"groups": table.groups}
-    model.fit(table.X, table.y, **persons)  # type: ignore[attr-defined]
+    model.fit(table.X, table.y, **persons)
 
 
 def _schema_of(estimator: PrivateEstimator) -> Schema:
@@ -193,7 +193,7 @@ def _schema_of(estimator: PrivateEstimator) -> Schema:
 def _questions(pair: Pair) -> NDArray[Any]:
     """The distinct records of both tables: an attacker asks for the same predictions of either."""
     rows = {tuple(map(str, row)): row for table in pair.tables for row in table.X}
-    return np.array(list(rows.values())[:MOST_QUESTIONS] + [pair.other.X[-1]])
+    return np.array([*list(rows.values())[:MOST_QUESTIONS], pair.other.X[-1]])
 
 
 def _published(
@@ -209,7 +209,7 @@ def _published(
     parts |= {name: a for name, a in model._arrays().items() if a.dtype.kind in "fiub"}
     cuts = [c for c in model.encoding_.cuts if c is not None]
     parts["cuts"] = np.concatenate(cuts) if cuts else np.empty(0)
-    ask = getattr(model, "predict_proba", None) or model.predict  # type: ignore[attr-defined]
+    ask = getattr(model, "predict_proba", None) or model.predict
     parts["prediction"] = np.asarray(ask(probes))
     kept = {name: array.reshape(-1)[:MOST_OF_AN_ARRAY] for name, array in parts.items()}
     row = np.concatenate([array.astype(np.float64) for array in kept.values()])

@@ -1,9 +1,9 @@
 """Membership inference: who was in the training data, told from the model's predictions.
 
 The attack is the offline likelihood test in its simplest form: a model that is surer of a
-person's true class than models trained on other people is suspected to have seen that person. The
-picture shows the share of members that are found against the share of strangers that are accused, for
-an ordinary forest and for a private one.
+person's true class than models trained on other people are is suspected to have seen that
+person. The picture shows the share of members that are found against the share of strangers that
+are accused, for an ordinary forest and for a private one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import RandomForestClassifier
 
 from dpforest.audit.report import new_figure
 from dpforest.datasets import make_census
@@ -25,6 +24,7 @@ from dpforest.schema import Schema
 
 FALSE_POSITIVES = 0.001
 REFERENCES = 4
+STRANGERS = 5  # for each member, so that one in a thousand can be told
 
 Numbers = NDArray[np.float64]
 
@@ -90,17 +90,17 @@ def membership_inference(
     epsilon : float
         Of the private forest.
     n_members : int
-        People trained on; as many strangers are accused, and others train the references.
+        People trained on; five times as many strangers are accused.
     random_state : int
 
     Returns
     -------
     MembershipReport
     """
-    census = make_census(n_members * (2 + REFERENCES), random_state=random_state)
+    census = make_census(n_members * (1 + STRANGERS + REFERENCES), random_state=random_state)
     y = np.asarray(census.y)
     bins = Encoding.from_schema(census.schema).bins(Frame(census.X)).astype(np.float32)
-    parts = np.arange(len(y)).reshape(2 + REFERENCES, n_members)
+    parts = np.arange(len(y)).reshape(-1, n_members)
     attack = _Attack(census.X, bins, y, parts, random_state)
     return MembershipReport(
         {
@@ -117,12 +117,18 @@ class _Attack:
     """Members, strangers and people for references: rows of ``parts``, in this order."""
 
     def __init__(
-        self, X: Any, bins: Numbers, y: NDArray[Any], parts: NDArray[np.int64], seed: int
+        self,
+        X: Any,
+        bins: NDArray[np.float32],
+        y: NDArray[Any],
+        parts: NDArray[np.int64],
+        seed: int,
     ) -> None:
         self._X, self._bins, self._y, self._parts, self._seed = X, bins, y, parts, seed
 
     def ordinary(self) -> Scores:
         """The attack on an ordinary forest."""
+        from sklearn.ensemble import RandomForestClassifier  # slow to import, and for this alone
 
         def train(rows: NDArray[np.int64]) -> Numbers:
             forest = RandomForestClassifier(n_estimators=100, random_state=self._seed)
@@ -145,17 +151,16 @@ class _Attack:
 
     def _scores(self, train: Any) -> Scores:
         suspect = train(self._parts[0])
-        ordinary = np.mean([train(rows) for rows in self._parts[2:]], axis=0)
+        ordinary = np.mean([train(rows) for rows in self._parts[-REFERENCES:]], axis=0)
         excess = suspect - ordinary
-        return Scores(excess[self._parts[0]], excess[self._parts[1]])
+        return Scores(excess[self._parts[0]], excess[self._parts[1:-REFERENCES].ravel()])
 
     def _sureness(self, model: Any, X: Any) -> Numbers:
-        """The log odds that the model gives to everybody's true class."""
+        """The probability that the model gives to everybody's true class."""
         column = np.searchsorted(np.sort(model.classes_), self._y)
         order = np.argsort(model.classes_)
-        chance = model.predict_proba(X)[np.arange(len(self._y)), order[column]]
-        kept = np.clip(chance, 1e-3, 1 - 1e-3)
-        return np.asarray(np.log(kept) - np.log1p(-kept))
+        chances = model.predict_proba(X)
+        return np.asarray(chances[np.arange(len(self._y)), order[column]], np.float64)
 
 
 def _rows(X: Any, rows: NDArray[np.int64]) -> Any:

@@ -132,7 +132,7 @@ def _run(model: PrivateEstimator, table: Table, script: _Script) -> None:
     model._open = reopen  # type: ignore[method-assign]
     try:
         with _scripted_draws(script):
-            model.fit(table.X, table.y)  # type: ignore[attr-defined]
+            model.fit(table.X, table.y)
     finally:
         del model._open
 

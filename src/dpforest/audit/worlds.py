@@ -120,7 +120,7 @@ def _value(feature: Feature, place: str) -> Any:
 def _unseen(feature: CategoricalFeature) -> Any:
     """A value of the feature's own kind that is not declared."""
     if all(isinstance(category, str) for category in feature.categories):
-        return "_".join(feature.categories) + "_"
+        return "_".join(map(str, feature.categories)) + "_"
     return max(float(category) for category in feature.categories) + 7
 
 
