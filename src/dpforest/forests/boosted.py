@@ -154,7 +154,15 @@ class BoostedForest(PrivateEstimator):
             depth=_unless_auto(self.max_depth),
             learning_rate=_unless_auto(self.learning_rate),
         )
-        plan = plan_boosting(purse, share, loss, self.n_records_, self.n_features_in_, asked)
+        plan = plan_boosting(
+            purse,
+            share,
+            loss,
+            self.n_records_,
+            self.n_features_in_,
+            not self.encoding_.feature_bins.categorical.all(),
+            asked,
+        )
         price = purse.price(share, among=plan.n_trees)
         steps = self.ledger_.protection.steps
         loss = make_loss(purse=purse, price=price, steps=steps, **facts)
