@@ -144,7 +144,7 @@ def test_a_failed_fit_keeps_what_it_spent(monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpforest.forests.boosted.boost", interrupt)
+    monkeypatch.setattr("dpforest.forests.boosted_base.boost", interrupt)
     X, y, _, _ = make_table(200)
     model = classifier(**SMALL)
     with pytest.warns(RuntimeWarning, match="had spent"), pytest.raises(KeyboardInterrupt):
