@@ -8,7 +8,7 @@ from dpforest.audit.games import Game
 from dpforest.audit.mechanisms import Mechanism, laplace_count
 from dpforest.audit.membership import MembershipReport, membership_inference
 from dpforest.audit.report import AuditReport
-from dpforest.audit.small import small_estimators, small_versions
+from dpforest.audit.small import public_estimators, small_estimators, small_versions
 from dpforest.audit.worlds import SMALL_REGRESSION, SMALL_SCHEMA, Pair, Table, worst_pairs
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "exhaust",
     "laplace_count",
     "membership_inference",
+    "public_estimators",
     "small_estimators",
     "small_versions",
     "worst_pairs",

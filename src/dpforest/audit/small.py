@@ -7,8 +7,9 @@ from typing import Any
 
 from sklearn.base import is_regressor
 
+import dpforest
 from dpforest.audit.worlds import SMALL_REGRESSION, SMALL_SCHEMA
-from dpforest.forests.base import ESTIMATORS, PrivateEstimator
+from dpforest.forests.base import PrivateEstimator
 
 SHRUNK = {"n_estimators": 2, "max_depth": 2, "trees_per_round": 1}
 """Set where an estimator has the parameter."""
@@ -41,14 +42,13 @@ def small_estimators(**shared: Any) -> Iterator[tuple[str, PrivateEstimator]]:
     >>> "RandomDecisionForestClassifier(sampling='disjoint')" in labels
     True
     """
-    for name, kind in sorted(ESTIMATORS.items()):
-        if _is_public(kind):
-            yield from small_versions(name, **shared)
+    for name in public_estimators():
+        yield from small_versions(name, **shared)
 
 
 def small_versions(name: str, **shared: Any) -> Iterator[tuple[str, PrivateEstimator]]:
     """Small versions of one estimator, by its name."""
-    kind = ESTIMATORS[name]
+    kind = public_estimators()[name]
     known = kind().get_params()
     shrunk = {key: value for key, value in SHRUNK.items() if key in known}
     schema = SMALL_REGRESSION if is_regressor(kind()) else SMALL_SCHEMA
@@ -58,6 +58,7 @@ def small_versions(name: str, **shared: Any) -> Iterator[tuple[str, PrivateEstim
         yield f"{name}({options})", kind(**settings)
 
 
-def _is_public(kind: type[PrivateEstimator]) -> bool:
-    """Whether it is an estimator of the library, and not a base class or somebody's own."""
-    return kind.__module__.startswith("dpforest.forests.") and hasattr(kind, "predict")
+def public_estimators() -> dict[str, type[PrivateEstimator]]:
+    """The estimators among the public names of the library."""
+    classes = {name: getattr(dpforest, name) for name in dpforest.__all__ if name[0].isupper()}
+    return {name: kind for name, kind in classes.items() if issubclass(kind, PrivateEstimator)}

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
@@ -116,7 +117,7 @@ def _exhaustive() -> str:
         (two, 3, {"leaves": "label", "neighbors": "replace_one"}),
         (one, 4, {"leaves": "label", "sampling": "disjoint", "max_depth": 1}),
     ):
-        settings = {"n_estimators": 2, "max_depth": 2, "random_state": 3, **options}
+        settings: dict[str, Any] = {"n_estimators": 2, "max_depth": 2, "random_state": 3, **options}
         forest = RandomDecisionForestClassifier(epsilon=0.7, schema=schema, **settings)
         records = list(product((0, 1), repeat=len(schema.features) + 1))
         parts.append(f"`{options}`:\n\n```\n{exhaust(forest, records, most=most)}\n```\n")

@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dpforest.audit import AuditReport, Game, audit, controls, small_versions
-from dpforest.forests.base import ESTIMATORS, PrivateEstimator, load_model
+from dpforest.audit import AuditReport, Game, audit, controls, public_estimators, small_versions
+from dpforest.forests.base import PrivateEstimator, load_model
 
 Audited = tuple[str, PrivateEstimator | Game]
 
@@ -22,13 +22,13 @@ def find(model_or_name: str, epsilon: float | None, delta: float | None) -> list
     """
     if model_or_name in controls():
         return [(model_or_name, controls()[model_or_name])]
-    if model_or_name in ESTIMATORS:
+    if model_or_name in public_estimators():
         asked = {"epsilon": epsilon, "delta": delta}
         budget = {key: value for key, value in asked.items() if value is not None}
         return list(small_versions(model_or_name, **budget))
     if Path(model_or_name).is_file():
         return [(model_or_name, load_model(model_or_name))]
-    known = ", ".join(sorted([*ESTIMATORS, *controls()]))
+    known = ", ".join(sorted([*public_estimators(), *controls()]))
     raise ValueError(
         f"{model_or_name!r} is neither a saved model nor a known name; the names are: {known}"
     )
