@@ -5,8 +5,9 @@ from unittest.mock import patch
 import pytest
 
 from dpforest import PrivateForestClassifier, RandomDecisionForestClassifier
-from dpforest.audit import SMALL_SCHEMA, audit, public_estimators, small_estimators
+from dpforest.audit import SMALL_SCHEMA, audit, public_estimators, small_estimators, worst_pairs
 from dpforest.privacy.additive import AdditiveNoise
+from dpforest.privacy.protection import Protection
 
 EPSILONS = {0.1: "add_remove", 1.0: "replace_one", 4.0: "add_remove"}
 ALL = [
@@ -14,6 +15,8 @@ ALL = [
     for epsilon, neighbors in EPSILONS.items()
     for label, estimator in small_estimators(epsilon=epsilon, neighbors=neighbors)
 ]
+
+ALONE = worst_pairs(SMALL_SCHEMA, Protection())[:1]
 
 
 @pytest.mark.parametrize("estimator", ALL)
@@ -48,7 +51,7 @@ def with_noise_divided_by(factor):
 
 def test_control_half_the_noise_in_a_forest_is_caught():
     with with_noise_divided_by(2):
-        report = audit(forest(), trials=3000, random_state=0)
+        report = audit(forest(), pairs=ALONE, trials=1600, random_state=0)
     assert report.leaks
     assert 1.0 < report.epsilon_bound <= 2.0
 
@@ -58,13 +61,13 @@ def test_control_half_the_noise_in_the_flagship_is_caught():
         epsilon=4.0, schema=SMALL_SCHEMA, n_estimators=1, max_depth=1, n_hint=5
     )
     with with_noise_divided_by(2):
-        report = audit(estimator, trials=4000, random_state=0)
+        report = audit(estimator, pairs=ALONE, trials=2000, random_state=0)
     assert report.leaks
     assert report.mu_bound > report.claimed_mu
 
 
 def test_the_right_noise_is_nearly_seen_through():
-    report = audit(forest(), trials=3000, random_state=0)
+    report = audit(forest(), pairs=ALONE, trials=2000, random_state=0)
     assert 0.4 < report.epsilon_bound <= 1.0
 
 
@@ -81,7 +84,7 @@ def test_persons_are_audited_as_persons():
 
 
 def test_control_a_smaller_claim_is_refuted():
-    assert audit(forest(), epsilon=0.2, trials=2000, random_state=0).leaks
+    assert audit(forest(), epsilon=0.2, pairs=ALONE, trials=1200, random_state=0).leaks
 
 
 def test_a_model_is_left_as_it_is():

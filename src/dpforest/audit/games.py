@@ -207,7 +207,8 @@ def _published(
             if array is not None and array.dtype.kind in "fiub":
                 parts[name] = array
     parts |= {name: a for name, a in model._arrays().items() if a.dtype.kind in "fiub"}
-    cuts = [c for c in model.encoding_.cuts if c is not None]
+    encoding = getattr(model, "encoding_", None)
+    cuts = [c for c in encoding.cuts if c is not None] if encoding is not None else []
     parts["cuts"] = np.concatenate(cuts) if cuts else np.empty(0)
     ask = getattr(model, "predict_proba", None) or model.predict
     parts["prediction"] = np.asarray(ask(probes))
