@@ -126,11 +126,15 @@ class EstimatorGame:
         )
 
     def _claim(self, budget: Guarantee) -> Guarantee:
-        """What the ledger says after a fit; the budget where it gives no guarantee."""
+        """What the ledger says after a fit and its predictions; the budget if there is no guarantee.
+
+        Predictions may cost something as well, where an estimator answers batches of questions.
+        """
         model: PrivateEstimator = clone(self._model)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoGuaranteeWarning)
             _fit(model, self.pairs[0].one)
+            _published(model, _questions(self.pairs[0]))
         total = sum((entry.cost() for entry in model.ledger_.entries), start=Cost())
         if total.mu_squared and not total.epsilon and not total.delta:
             self.mu = total.mu

@@ -11,7 +11,13 @@ import dpforest
 from dpforest.audit.worlds import SMALL_REGRESSION, SMALL_SCHEMA
 from dpforest.forests.base import PrivateEstimator
 
-SHRUNK = {"n_estimators": 2, "max_depth": 2, "trees_per_round": 1}
+SHRUNK = {
+    "n_estimators": 2,
+    "max_depth": 2,
+    "trees_per_round": 1,
+    "n_ensembles": 1,
+    "features_per_ensemble": 2,
+}
 """Set where an estimator has the parameter."""
 
 VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
@@ -22,6 +28,12 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
         {"leaves": "label", "max_depth": 1},
         {"n_estimators": "auto", "max_depth": "auto"},
     ),
+    "MatrixForestClassifier": (
+        {"strategy": "identity"},
+        {"strategy": "marginals"},
+        {"sampling": "disjoint"},
+    ),
+    "MatrixForestPredictor": ({"strategy": "identity"},),
     "PrivateForestClassifier": ({"n_hint": 5, "n_estimators": 1}, {"delta": 0.0}),
     "PrivateForestRegressor": ({"n_hint": 5, "n_estimators": 1}, {"delta": 0.0}),
 }

@@ -39,6 +39,12 @@ can and cannot show, is said in [Auditing](auditing.md).
 An audit that finds no leak proves none away: the bound is a *lower* bound on the true epsilon.
 """
 
+ESTIMATORS_TABLE = """\
+## Every estimator, {trials:,} fits each
+
+| estimator | neighbours | claimed | at least | tables | verdict | fits a minute |
+|---|---|---|---|---|---|---|"""
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the suite and write the page."""
@@ -55,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         for section in _sections(asked.trials, asked.report.parent, tick):
             sections.append(section)
-            asked.report.write_text("\n".join(sections), encoding="utf-8")
+            asked.report.write_text("\n".join(sections) + "\n", encoding="utf-8")
 
 
 def _sections(trials: int, folder: Path, tick: Tick) -> Iterator[str]:
@@ -69,7 +75,8 @@ def _sections(trials: int, folder: Path, tick: Tick) -> Iterator[str]:
         "## Membership inference\n\n"
         f"```\n{report}\n```\n\n![Members found against strangers accused](membership.png)\n"
     )
-    yield _estimators(trials, tick)
+    yield ESTIMATORS_TABLE.format(trials=trials)
+    yield from _estimators(trials, tick)
 
 
 def _power(tick: Tick) -> str:
@@ -124,22 +131,17 @@ def _exhaustive() -> str:
     return "\n".join(parts)
 
 
-def _estimators(trials: int, tick: Tick) -> str:
-    lines = [
-        f"## Every estimator, {trials:,} fits each\n",
-        "| estimator | neighbours | claimed | at least | tables | verdict | fits a minute |",
-        "|---|---|---|---|---|---|---|",
-    ]
+def _estimators(trials: int, tick: Tick) -> Iterator[str]:
+    """The rows of the table, one by one: the page grows as the audit goes on."""
     for epsilon, neighbors in product(EPSILONS, NEIGHBORS):
         for label, estimator in small_estimators(epsilon=epsilon, neighbors=neighbors):
             start = time.process_time()
             report = audit(estimator, trials=trials, random_state=0, progress=tick)
             speed = 60.0 * trials / (time.process_time() - start)
-            lines.append(
+            yield (
                 f"| `{label}` | {neighbors} | {_figures(report)} | {report.pair} | "
                 f"{report.verdict} | {speed:,.0f} |"
             )
-    return "\n".join(lines) + "\n"
 
 
 def _figures(report: AuditReport) -> str:
