@@ -126,7 +126,7 @@ class EstimatorGame:
         )
 
     def _claim(self, budget: Guarantee) -> Guarantee:
-        """What the ledger says after a fit and its predictions; the budget if there is no guarantee.
+        """What the ledger says after a fit and its predictions; the budget without a guarantee.
 
         Predictions may cost something as well, where an estimator answers batches of questions.
         """
