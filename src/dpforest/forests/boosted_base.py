@@ -96,6 +96,11 @@ class BoostedForest(PrivateEstimator):
         streams = Streams.of(self.random_state)
         before = self.forest_ if self.warm_start and hasattr(self, "forest_") else None
         curator = self._open(X, y, groups, streams, continued=before is not None)
+        if before is not None and self.encoding_.schema != self.schema_:
+            raise ValueError(
+                "warm_start goes on with the bins of the first fit, which had another schema: "
+                "keep the schema, or fit a new model"
+            )
         with self._spending():
             if before is None:
                 share = self._prepare(curator)
