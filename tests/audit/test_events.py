@@ -56,3 +56,9 @@ def test_a_value_in_the_middle_tells(rng):
 def test_control_nothing_is_promised_where_there_is_nothing(rng):
     one, other = rng.normal(size=(2, 4000, 10))
     assert learnt(one, other).promise < 0.5
+
+
+def test_later_releases_may_be_shorter(rng):
+    one, other = rng.normal(size=(2, 400, 3))
+    other[:, 2] += 9.0
+    assert learnt(one, other).happens(one[:, :2]).shape == (400,)

@@ -46,6 +46,8 @@ class Event:
         The table, 0 or 1, that makes the event likelier.
     promise : float
         What the event seems to prove, on the releases it was learnt from.
+    width : int
+        How many numbers a release had then; later ones may have fewer.
     """
 
     description: str
@@ -54,6 +56,7 @@ class Event:
     above: bool
     likelier: int
     promise: float = 0.0
+    width: int = 0
 
     def happens(self, releases: Releases) -> NDArray[np.bool_]:
         """In which releases it happens."""
@@ -62,7 +65,9 @@ class Event:
 
     def score_of(self, releases: Releases) -> NDArray[np.float64]:
         """The score of each release."""
-        return self.score(filled(releases))
+        missing = max(0, self.width - releases.shape[1])
+        padded = np.pad(releases, ((0, 0), (0, missing)), constant_values=np.nan)
+        return self.score(filled(padded))
 
     def __str__(self) -> str:
         """Say when it happens."""
@@ -93,7 +98,7 @@ def learn_event(one: Releases, other: Releases, names: list[str], tell: Tell) ->
         for event in _events(description, score, first[half:], second[half:], tell):
             if event.promise > best.promise:
                 best = event
-    return best
+    return replace(best, width=first.shape[1])
 
 
 def filled(releases: Releases) -> Releases:
