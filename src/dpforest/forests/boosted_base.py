@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any, Literal, Self
 
@@ -157,6 +157,10 @@ class BoostedForest(PrivateEstimator):
             not self.encoding_.feature_bins.categorical.all(),
             asked,
         )
+        if before is not None and self.learning_rate == "auto":
+            # The new trees' noise joins that of the old: as if both were one average.
+            part = plan.n_trees / (plan.n_trees + before.trees.n_trees)
+            plan = replace(plan, learning_rate=part * plan.learning_rate)
         price = purse.price(share, among=plan.n_trees)
         steps = self.ledger_.protection.steps
         loss = make_loss(purse=purse, price=price, steps=steps, **facts)
