@@ -1,5 +1,6 @@
 """The short audit of every public estimator, and estimators of ours that are broken on purpose."""
 
+import itertools
 from unittest.mock import patch
 
 import pytest
@@ -9,13 +10,19 @@ from dpforest.audit import SMALL_SCHEMA, audit, public_estimators, small_estimat
 from dpforest.privacy.additive import AdditiveNoise
 from dpforest.privacy.protection import Protection
 
-EPSILONS = {0.1: "add_remove", 1.0: "replace_one", 4.0: "add_remove"}
-ALL = [
-    pytest.param(estimator, id=f"{label}, {epsilon:g}, {neighbors}")
-    for epsilon, neighbors in EPSILONS.items()
-    for label, estimator in small_estimators(epsilon=epsilon, neighbors=neighbors)
-]
+SETTINGS = list(itertools.product((1.0, 4.0, 0.1), ("add_remove", "replace_one")))
 
+
+def versions():
+    """Each small version at one setting, in turn; the long audit has them all at every setting."""
+    labels = [label for label, _ in small_estimators()]
+    for i, label in enumerate(labels):
+        epsilon, neighbors = SETTINGS[i % len(SETTINGS)]
+        estimator = dict(small_estimators(epsilon=epsilon, neighbors=neighbors))[label]
+        yield pytest.param(estimator, id=f"{label}, {epsilon:g}, {neighbors}")
+
+
+ALL = list(versions())
 ALONE = worst_pairs(SMALL_SCHEMA, Protection())[:1]
 
 
