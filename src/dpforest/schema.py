@@ -169,6 +169,7 @@ class Schema:
         >>> schema.features[0]
         NumericFeature(name='x0', low=30.0, high=50.5, integer=False, cuts=None)
         """
+        from dpforest.privacy.ledger import Ledger, Protection
         from dpforest.records.observe import observe
 
         features, target = observe(X, y, task)
@@ -178,7 +179,12 @@ class Schema:
             PrivacyLeakWarning,
             stacklevel=2,
         )
-        return cls(features, target)
+        ledger = Ledger(0, 0, Protection())
+        ledger.void(
+            "the schema (bounds, categories, classes) was read from the data and not paid for: "
+            "declare a Schema, or pay for one with Schema.infer"
+        )
+        return cls(features, target, ledger)
 
     @classmethod
     def infer(

@@ -30,6 +30,7 @@ from dpforest.records.frames import Frame
 from dpforest.schema import Schema
 
 Neighbors = Literal["add_remove", "replace_one"]
+SCIKIT_LEARN_FACTS = ("n_features_in_", "feature_names_in_")
 
 ESTIMATORS: dict[str, type[PrivateEstimator]] = {}
 """Every estimator that can be saved, by its name."""
@@ -43,11 +44,14 @@ class Streams:
     noise: RandomBits
 
     @classmethod
-    def of(cls, random_state: Any) -> Streams:
-        """Both from the operating system, or both from ``random_state`` when it is given."""
+    def of(cls, random_state: Any, skip: int = 0) -> Streams:
+        """Both from the operating system, or both from ``random_state`` when it is given.
+
+        A fit that goes on from another skips what that one drew, so that no noise comes twice.
+        """
         if random_state is None:
             return cls(np.random.default_rng(), RandomBits())
-        seeds = check_random_state(random_state).randint(0, 2**31 - 1, size=2)
+        seeds = check_random_state(random_state).randint(0, 2**31 - 1, size=2 + 2 * skip)[-2:]
         return cls(np.random.default_rng(int(seeds[0])), RandomBits(int(seeds[1])))
 
 
@@ -66,6 +70,9 @@ class PrivateEstimator(BaseEstimator):
     random_state: Any
     n_jobs: int | None
     verbose: bool
+    schema_: Schema
+    ledger_: Ledger
+    _complete: bool = False  # whether the latest fit came to its end
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -104,33 +111,33 @@ class PrivateEstimator(BaseEstimator):
             self._refuse_another_schema(X, y)
         validate_data(self, X, skip_check_array=True)
         y = self._check_y(y)
-        inferred = self.schema is None
-        if not continued:
-            self.schema_ = self._resolve_schema(X, y)
+        schema = self.schema_ if continued else self._resolve_schema(X, y)
         # A schema for the other task is refused before the target is read.
-        _ = self.schema_.classes if is_classifier(self) else self.schema_.target_bounds
+        _ = schema.classes if is_classifier(self) else schema.target_bounds
         ledger = self._new_ledger(groups is not None, streams.noise.reproducible, continued)
-        if inferred:
-            ledger.void(
-                "the schema (bounds, categories, classes) was read from the data and not paid for: "
-                "declare a Schema, or pay for one with Schema.infer"
-            )
-        if self.schema_.ledger is not None:
-            ledger.note(
-                f"the schema was paid for separately, with {self.schema_.ledger.guarantee}: "
-                "whoever sees both the schema and the model sees both releases, which add up"
-            )
+        _tell_of_schema(schema, ledger)
         curator = open_table(
             frame,
             y,
-            self.schema_,
+            schema,
             ledger=ledger,
             bits=streams.noise,
             groups=groups,
             n_jobs=self.n_jobs,
         )
-        self.ledger_ = ledger
+        if not continued:
+            self._forget()
+        self.schema_, self.ledger_ = schema, ledger
         return curator
+
+    def _forget(self) -> None:
+        """Drop an earlier fit: its trees must not stand under the ledger of the next one."""
+        self._complete = False
+        for name in [n for n in vars(self) if n.endswith("_") and n not in SCIKIT_LEARN_FACTS]:
+            delattr(self, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._complete
 
     def _refuse_another_schema(self, X: Any, y: Any) -> None:
         # Without a declared schema, the one that was read at first stays in use.
@@ -161,6 +168,8 @@ class PrivateEstimator(BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
         if getattr(y, "ndim", 1) == 2:
+            if y.shape[1] != 1:
+                raise ValueError("y should be a 1d array: pass one column, the target")
             y = column_or_1d(y, warn=True)
         if self.schema is None and is_classifier(self):
             assert_all_finite(y, input_name="y")
@@ -187,6 +196,7 @@ class PrivateEstimator(BaseEstimator):
         """What a fit released before it failed stays spent, and the ledger says so."""
         try:
             yield
+            self._complete = True
         except BaseException:
             if self.ledger_.entries:
                 self.ledger_.note("the fit failed after these releases: they remain spent")
@@ -200,7 +210,7 @@ class PrivateEstimator(BaseEstimator):
 
     def _bins(self, X: Any, order: Literal["C", "F"] = "C") -> NDArray[np.uint8]:
         """Bin the rows of a question; columns are matched by name, in any order."""
-        check_is_fitted(self, "forest_")
+        check_is_fitted(self)
         frame = Frame(X)
         if frame.names is None and frame.n_columns != self.n_features_in_:
             raise ValueError(
@@ -219,7 +229,7 @@ class PrivateEstimator(BaseEstimator):
         path : str or Path
             By custom ``name.dpforest``.
         """
-        check_is_fitted(self, "forest_")
+        check_is_fitted(self)
         write_model(path, SavedModel(type(self).__name__, self._facts(), self._arrays()))
 
     @classmethod
@@ -235,6 +245,7 @@ class PrivateEstimator(BaseEstimator):
         try:
             model = kind(**_params_from_json(saved.facts["params"]))
             model._restore(saved.facts, saved.arrays)
+            model._complete = True
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise ModelFileError(
                 f"{path} is damaged: its contents do not make a {saved.estimator} "
@@ -266,6 +277,20 @@ class PrivateEstimator(BaseEstimator):
             self.feature_names_in_ = np.array(facts["feature_names_in"], dtype=object)
         cuts = [None if c is None else np.array(c, np.float64) for c in facts["cuts"]]
         self.encoding_ = Encoding(self.schema_, tuple(cuts))
+
+
+def _tell_of_schema(schema: Schema, ledger: Ledger) -> None:
+    """Note what a schema cost; one that was read for nothing leaves no guarantee."""
+    if schema.ledger is None:
+        return
+    for reason in schema.ledger.reasons:
+        ledger.void(reason)
+    if schema.ledger.guarantee is not None:
+        notes = "".join(f" ({note})" for note in schema.ledger.notes)
+        ledger.note(
+            f"the schema was paid for separately, with {schema.ledger.guarantee}{notes}: "
+            "whoever sees both the schema and the model sees both releases, which add up"
+        )
 
 
 def load_model(path: str | Path) -> PrivateEstimator:

@@ -93,8 +93,8 @@ class BoostedForest(PrivateEstimator):
         self
         """
         self._check_parameters(groups)
-        streams = Streams.of(self.random_state)
-        before = self.forest_ if self.warm_start and hasattr(self, "forest_") else None
+        before = self.forest_ if self.warm_start and self._complete else None
+        streams = Streams.of(self.random_state, skip=before.trees.n_trees if before else 0)
         curator = self._open(X, y, groups, streams, continued=before is not None)
         if before is not None and self.encoding_.schema != self.schema_:
             raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import threading
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Self
 
@@ -24,6 +25,13 @@ from dpforest.trees.ensembles import Ensemble
 from dpforest.trees.votes import normalise
 
 Mode = Literal["batch", "subsample"]
+
+KEPT_IN_ONE_PLACE = (
+    "a fitted MatrixForestPredictor holds the private records and their budget, so it is neither "
+    "saved nor pickled nor copied: keep it in one place, or train a MatrixForestClassifier to have "
+    "a model"
+)
+_ONE_BATCH_AT_A_TIME = threading.RLock()
 
 
 class MatrixForestPredictor(MatrixForest):
@@ -146,17 +154,19 @@ class MatrixForestPredictor(MatrixForest):
         plan = self._plan(self._batch_epsilon(), float(self.n_hint or 0))
         self._grow(plan, streams.structure)
         self._answered: dict[bytes, NDArray[np.float64]] = {}
+        self._complete = True
         return self
 
     def votes(self, X: Any) -> NDArray[np.float64]:
         """The noisy votes for each class; a batch that was answered before costs nothing."""
         bins = self._bins(X)
         batch = hashlib.sha256(np.ascontiguousarray(bins).tobytes()).digest()
-        if batch not in self._answered:
-            self._answered[batch] = self._answer(bins)
-            if self.verbose:
-                print(self.ledger_.explain())
-        return self._answered[batch].copy()
+        with _ONE_BATCH_AT_A_TIME:
+            if batch not in self._answered:
+                self._answered[batch] = self._answer(bins)
+                if self.verbose:
+                    print(self.ledger_.explain())
+            return self._answered[batch].copy()
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the most votes."""
@@ -173,10 +183,13 @@ class MatrixForestPredictor(MatrixForest):
 
     def save(self, path: str | Path) -> NoReturn:
         """Refuse: the predictor holds the records, and a copy could spend its budget twice."""
-        raise TypeError(
-            "a MatrixForestPredictor holds the private records and their budget, so it is not "
-            "saved: keep it in one place, or train a MatrixForestClassifier to have a model"
-        )
+        raise TypeError(KEPT_IN_ONE_PLACE)
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._complete:
+            raise TypeError(KEPT_IN_ONE_PLACE)
+        state: dict[str, Any] = super().__getstate__()
+        return state
 
     def _answer(self, bins: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Release the votes: everything that can fail without data comes before the debit."""

@@ -17,7 +17,7 @@ from dpforest.forests.binning import BinSizes
 from dpforest.privacy.accounting import mu_for
 from dpforest.privacy.additive import Price, finest_grid
 from dpforest.privacy.spends import Gaussian, Pure, exact
-from dpforest.records.losses import IntegerLoss, LossKind
+from dpforest.records.losses import LARGEST_GRID, IntegerLoss, LossKind
 
 COUNT_SHARE = Fraction(2, 100)
 TARGET_SHARE = Fraction(4, 100)
@@ -27,7 +27,6 @@ FOCUS: dict[LossKind, tuple[float, float]] = {
     "softmax": (0.8, 1.0),
     "squared": (0.95, 3.0),
 }
-LARGEST_GRID = 1 << 12  # steps of a record's derivatives: as good as continuous
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
             grow = grow_multiway if self.splits == "multiway" else grow_binary
             self.forest_ = grow(self.encoding_.feature_bins, n_trees, depth, streams.structure)
             self.leaf_counts_ = self._release(curator)
-        self._prepare_votes(streams.structure)
+            self._prepare_votes(streams.structure)
         if self.verbose:
             print(self.ledger_.explain())
         return self
@@ -179,7 +179,7 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
         -------
         self
         """
-        check_is_fitted(self, "ledger_")
+        check_is_fitted(self)
         self._check_voting(voting, pruning)
         self.voting, self.pruning = voting, pruning
         self._prepare_votes(Streams.of(self.random_state).structure.spawn(1)[0])

@@ -145,6 +145,9 @@ class Curator:
         says; `dpforest.records.losses` has the proof), so that is the sensitivity of a tree; the
         trees add up.
         """
+        private = not math.isinf(price.mu if isinstance(price, Gaussian) else price.epsilon)
+        if private and isinstance(price, Gaussian) != (loss.norm == 2):
+            raise ValueError("a Gaussian price needs a loss bounded in L2, a pure one in L1")
         reach = loss.grid * self.ledger.protection.steps
         noise = AdditiveNoise.for_price(price, l1=reach, l2=float(reach))
         spend = Spend(

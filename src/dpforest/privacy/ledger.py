@@ -6,6 +6,7 @@ the exact Gaussian curve, and both together through privacy loss distributions.
 """
 
 import math
+import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
@@ -42,6 +43,8 @@ __all__ = [
     "Pure",
     "Spend",
 ]
+
+_ONE_AT_A_TIME = threading.RLock()  # two threads must not spend the same rest of a budget
 
 NOT_PRIVATE = "epsilon is infinite: not private"
 REPRODUCIBLE = "noise: reproducible, not for release"
@@ -177,17 +180,18 @@ class Ledger:
 
         To be called before the data is read.
         """
-        total = self._total + entry.cost()
-        if not self._affords(total):
-            budget = _pair(self.budget_epsilon, self.budget_delta)
-            raise BudgetExceededError(
-                f"{entry.label!r} costs {entry.cost()}, but "
-                f"{_pair(self.epsilon, self.delta)} of the budget {budget} is spent already. "
-                "Nothing was read or released. Give a larger epsilon"
-                + (" or delta" if total.mu_squared or total.delta else "")
-                + ", or ask for less"
-            )
-        self._append(entry, total)
+        with _ONE_AT_A_TIME:
+            total = self._total + entry.cost()
+            if not self._affords(total):
+                budget = _pair(self.budget_epsilon, self.budget_delta)
+                raise BudgetExceededError(
+                    f"{entry.label!r} costs {entry.cost()}, but "
+                    f"{_pair(self.epsilon, self.delta)} of the budget {budget} is spent already. "
+                    "Nothing was read or released. Give a larger epsilon"
+                    + (" or delta" if total.mu_squared or total.delta else "")
+                    + ", or ask for less"
+                )
+            self._append(entry, total)
 
     def void(self, reason: str) -> None:
         """Record why there is no guarantee."""

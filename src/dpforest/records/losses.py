@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 LossKind = Literal["logistic", "softmax", "squared"]
+LARGEST_GRID = 1 << 12
 KINDS: dict[LossKind, int] = {"logistic": 0, "softmax": 1, "squared": 2}
 
 
@@ -66,6 +67,11 @@ class IntegerLoss:
     hessian_part: float
     center: float = 0.0
     width: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.grid <= LARGEST_GRID:
+            # Sums of a block share a word of 64 bits.
+            raise ValueError(f"grid must be between 1 and {LARGEST_GRID}, got {self.grid}")
 
     @property
     def bound(self) -> float:

@@ -16,6 +16,7 @@ only, which is public; W A^+ y is post-processing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -197,7 +198,8 @@ class Kronecker:
 
     def norm(self, order: Order) -> int:
         """The product of the norms of the factors, as columns multiply."""
-        return int(np.prod([(np.abs(f) ** order).sum(axis=0).max() for f in self.factors]))
+        # In Python's integers: the product of many factors outgrows 64 bits.
+        return math.prod(int((np.abs(f) ** order).sum(axis=0).max()) for f in self.factors)
 
     def error(self, workload: Workload) -> float:
         """By the inverses of the factors' Gram matrices, never of the whole."""
