@@ -53,20 +53,18 @@ def published_splits(
 ) -> Answer:
     """The candidate and the option of every node by the printed mechanisms; -1 stops a node.
 
-    Half of epsilon goes to each of the two choices.
+    DiPriMe's text is followed where its pseudo-code differs: the whole epsilon of a level stands in
+    both formulas, and the choice of a feature has the factor N. The thesis halves it.
     """
-    half = epsilon if math.isinf(epsilon) else Fraction(epsilon) / 2
     if published == "diprime":
-        option = _between_records(splits, half, bits)
+        option = _between_records(splits, epsilon, bits)
     else:
-        option = _unbalanced(splits, half, bits)
-    error = splits.error(option)
-    rate = half if math.isinf(half) else half * PRINTED_RATE
-    unit = splits.sensitivity if splits.steps else splits.sensitivity // 2
+        epsilon = epsilon if math.isinf(epsilon) else Fraction(epsilon) / 2
+        option = _unbalanced(splits, epsilon, bits)
     candidate = exponential_mechanism(
-        np.where(splits.has_options, error, NO_CANDIDATE),
-        epsilon=rate,
-        sensitivity=unit,
+        np.where(splits.has_options, splits.error(option), NO_CANDIDATE),
+        epsilon=epsilon if math.isinf(epsilon) else Fraction(epsilon) * PRINTED_RATE,
+        sensitivity=splits.sensitivity,
         monotone=True,
         bits=bits,
     )

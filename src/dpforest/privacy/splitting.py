@@ -37,7 +37,8 @@ Integers = NDArray[np.int64]
 Answer = tuple[Integers, Integers]
 
 CLASS_STEP = 32  # the target vector of a class has this length: errors are counted in 1 / 1024
-BALANCE = Fraction(1, 4)  # what an unbalanced record weighs next to a misplaced one, in a joint draw
+BALANCE = Fraction(1, 8)  # what an unbalanced record weighs next to a misplaced one, in a joint draw
+CUT_SHARE = Fraction(1, 2)  # of the epsilon of a node, for its cut; the rest chooses the feature
 NO_CANDIDATE = -(1 << 60)
 FEATURE_WEIGHT = 1 << 30  # of each feature in a joint draw, shared by its options
 
@@ -162,20 +163,21 @@ def choose_splits(
       epsilon / 2 (the best of monotone utilities of sensitivity D is one itself); then one
       median cut, of the chosen candidate, at epsilon / 2.
     - ``"joint"``: one exponential mechanism over all options of all candidates, by the error plus
-      D / 4 for every record on the larger side. Adding a record raises the larger side by 0
-      or 1, so the sum is monotone, of sensitivity 5 D / 4.
+      D / 8 for every record on the larger side. Adding a record raises the larger side by 0
+      or 1, so the sum is monotone, of sensitivity 9 D / 8.
     """
     if choice == "joint":
         return _one_draw(splits, epsilon, bits)
-    half = epsilon if math.isinf(epsilon) else Fraction(epsilon) / 2
+    for_cut = epsilon if math.isinf(epsilon) else CUT_SHARE * Fraction(epsilon)
+    for_attribute = epsilon if math.isinf(epsilon) else Fraction(epsilon) - for_cut
     if choice == "pay":
-        each = half if math.isinf(half) else half / splits.weights.shape[1]
+        each = for_cut if math.isinf(for_cut) else for_cut / splits.weights.shape[1]
         option = median_cut(splits, each, bits)
-        candidate = _choose_attribute(splits, splits.error(option), half, bits)
+        candidate = _choose_attribute(splits, splits.error(option), for_attribute, bits)
         return candidate, np.take_along_axis(option, candidate[:, np.newaxis], axis=1)[:, 0]
     best = np.where(splits.weights > 0, splits.error(), NO_CANDIDATE).max(axis=2)
-    candidate = _choose_attribute(splits, best, half, bits)
-    return candidate, median_cut(_only(splits, candidate), half, bits)[:, 0]
+    candidate = _choose_attribute(splits, best, for_attribute, bits)
+    return candidate, median_cut(_only(splits, candidate), for_cut, bits)[:, 0]
 
 
 def _choose_attribute(
