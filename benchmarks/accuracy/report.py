@@ -41,9 +41,9 @@ Bounds, categories and classes come from the public schema.
 - **majority** (for a number: the training mean), **ExtraTrees** (100 trees) and **HistGB**
   (HistGradientBoosting) are not private.
 - Categories are native to DP-EBM, HistGB and dpforest, and integer codes in the schema's order for
-  diffprivlib and ExtraTrees. (Tried on six data sets, one split each: one-hot columns were worse for
-  diffprivlib on car, mushroom, nursery and adult and better on tic_tac_toe; for ExtraTrees worse on
-  car and adult, better on tic_tac_toe.)
+  diffprivlib and ExtraTrees. (One-hot columns, tried on six data sets with one split each: for
+  diffprivlib at epsilon 1 worse on car, mushroom, nursery and adult, better on tic_tac_toe; for
+  ExtraTrees worse on car and adult, better on tic_tac_toe; else the same.)
 - Missing cells are a category of their own, and for numbers the training median (unpaid, in the
   peers' favour); HistGB and dpforest take them as they are.
 """

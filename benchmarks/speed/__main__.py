@@ -5,9 +5,9 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.speed import random_forest
+from benchmarks.speed import boosted_forest, random_forest
 
-FAMILIES = {"random": random_forest.measure}
+FAMILIES = {"boosted": boosted_forest.measure, "random": random_forest.measure}
 
 
 def main(names: list[str]) -> None:

@@ -5,11 +5,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -41,30 +39,8 @@ def limit_row(what: str, value: float, most: float, unit: str) -> Row:
     return Row(what, f"{value:.3g} {unit}", f"at most {most:g} {unit}", value <= most)
 
 
-def peak_bytes(work: Callable[[], object]) -> int:
-    """The most resident memory during the work, beyond what was resident before."""
-
-    def resident() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-
-    before, peak, done = resident(), 0, threading.Event()
-
-    def watch() -> None:
-        nonlocal peak
-        while not done.is_set():
-            peak = max(peak, resident())
-            time.sleep(0.002)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    work()
-    done.set()
-    watcher.join()
-    return peak - before
-
-
-def fresh_process_seconds(code: str, empty_cache: bool = False) -> float:
-    """Time reported on the last line printed by code in a new interpreter."""
+def in_fresh_process(code: str, empty_cache: bool = False) -> float:
+    """The number on the last line that code prints in a new interpreter."""
     with tempfile.TemporaryDirectory() as cache:
         environment = {"NUMBA_CACHE_DIR": cache} if empty_cache else {}
         output = subprocess.run(

@@ -1,17 +1,25 @@
-"""Differentially private forests for tabular data, scikit-learn style."""
+"""Differentially private forests for tabular data, scikit-learn style.
 
-from dpforest import datasets
-from dpforest.exceptions import (
-    BudgetExceededError,
-    ModelFileError,
-    NoGuaranteeWarning,
-    PrivacyLeakWarning,
-    SchemaError,
-)
-from dpforest.forests.base import load_model
-from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
-from dpforest.forests.random import RandomDecisionForestClassifier
-from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
+Names are loaded when they are first used: scikit-learn and numba take a second to import.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpforest import datasets, report, reproduce
+    from dpforest.exceptions import (
+        BudgetExceededError,
+        ModelFileError,
+        NoGuaranteeWarning,
+        PrivacyLeakWarning,
+        SchemaError,
+    )
+    from dpforest.features import CategoricalFeature, NumericFeature, Target
+    from dpforest.forests.base import load_model
+    from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
+    from dpforest.forests.random import RandomDecisionForestClassifier
+    from dpforest.schema import Schema
 
 __version__ = "0.1.0"
 
@@ -30,4 +38,37 @@ __all__ = [
     "Target",
     "datasets",
     "load_model",
+    "report",
+    "reproduce",
 ]
+
+_ROOMS = {
+    "exceptions": (
+        "BudgetExceededError",
+        "ModelFileError",
+        "NoGuaranteeWarning",
+        "PrivacyLeakWarning",
+        "SchemaError",
+    ),
+    "features": ("CategoricalFeature", "NumericFeature", "Target"),
+    "forests.base": ("load_model",),
+    "forests.boosted": ("PrivateForestClassifier", "PrivateForestRegressor"),
+    "forests.random": ("RandomDecisionForestClassifier",),
+    "schema": ("Schema",),
+}
+_HOME = {name: f"dpforest.{room}" for room, names in _ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        found = getattr(import_module(_HOME[name]), name)
+    elif name in __all__:
+        found = import_module(f"dpforest.{name}")
+    else:
+        raise AttributeError(f"module 'dpforest' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -7,14 +7,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dpforest import RandomDecisionForestClassifier, datasets
+from dpforest import (
+    PrivateForestClassifier,
+    PrivateForestRegressor,
+    RandomDecisionForestClassifier,
+    datasets,
+)
 
 ANY_ORDER = "columns are matched by name, in any order, on purpose"
 EXPECTED_FAILURES = {
     "check_dataframe_column_names_consistency": ANY_ORDER,
 }
 
-ESTIMATORS = [RandomDecisionForestClassifier(epsilon=100.0, random_state=0)]
+ESTIMATORS = [
+    RandomDecisionForestClassifier(epsilon=100.0, random_state=0),
+    PrivateForestClassifier(epsilon=100.0, random_state=0),
+    PrivateForestRegressor(epsilon=100.0, random_state=0),
+]
 
 
 @pytest.mark.filterwarnings("ignore::dpforest.PrivacyLeakWarning")

@@ -32,7 +32,8 @@ PRICES = {"pure": Pure(Fraction(1, 10)), "gaussian": Gaussian(0.05)}
 
 def draw_trees(n_trees=5):
     weights = (np.ones(3), np.ones(3))
-    grower = ObliviousGrower(ENCODING.feature_bins, weights, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    grower = ObliviousGrower(ENCODING.feature_bins, weights, rng, learnt=0.0, focus=1.0)
     return grower.draw(n_trees, 2)
 
 

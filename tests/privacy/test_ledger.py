@@ -386,6 +386,19 @@ def test_every_budget_can_be_spent_on_top_of_the_others(budgets, one_is_pure):
     assert len(book.entries) == len(budgets)
 
 
+def test_a_continued_mixture_counts_pure_epsilons_as_one_sum():
+    """How the first budget was split may have followed from what it released."""
+    book = ledger(1.0)
+    book.debit(Branch("trees", "sequential", (pure(Fraction(1, 20)),), times=20))
+    more = book.continued(2.0, 1e-6, reproducible_noise=False)
+    more.debit(gauss(0.3))
+    assert more.epsilon == mixture_epsilon({Fraction(1): 1}, 0.3, 1e-6)
+    # The control: a list that is fixed in advance may be counted one by one, which is less.
+    assert more.epsilon > mixture_epsilon({Fraction(1, 20): 20}, 0.3, 1e-6)
+    assert more.epsilon <= 1 + gaussian_epsilon(0.3, 1e-6)
+    assert Ledger.from_dict(more.to_dict()).epsilon == more.epsilon
+
+
 def test_control_a_continued_budget_is_no_licence():
     book = ledger()
     book.debit(pure(1))

@@ -37,7 +37,7 @@ def draw_trees(rng, n_trees=4, depth=3, n_values=(5, 5, 5)):
     values = np.array(n_values)
     bins = FeatureBins(values, values + 1, np.zeros(len(values), bool))
     weights = tuple(np.ones(n - 1) for n in values)
-    return ObliviousGrower(bins, weights, rng).draw(n_trees, depth)
+    return ObliviousGrower(bins, weights, rng, learnt=0.0, focus=1.0).draw(n_trees, depth)
 
 
 def draw_block(rng, loss, n, n_values=(5, 5, 5)):

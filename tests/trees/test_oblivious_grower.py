@@ -22,8 +22,9 @@ def make_bins(n_values, categorical=None):
     return FeatureBins(n_values, n_values + 1 + kinds, kinds)
 
 
-def make_grower(bins, seed=0, weights=None):
-    return ObliviousGrower(bins, weights or even_weights(bins), np.random.default_rng(seed))
+def make_grower(bins, seed=0, weights=None, *, learnt=0.8, focus=1.0):
+    rng = np.random.default_rng(seed)
+    return ObliviousGrower(bins, weights or even_weights(bins), rng, learnt=learnt, focus=focus)
 
 
 @st.composite
@@ -122,10 +123,14 @@ def test_control_noise_alone_favours_no_feature():
     st.integers(1, 4),
     st.floats(0, 1e12),
     st.floats(1e-6, 1e6),
+    st.floats(0, 1),
+    st.floats(0.25, 4),
     st.integers(0, 2**32),
 )
-def test_shares_sum_to_one_and_leave_out_what_cannot_be_cut(bins, depth, size, deviation, seed):
-    grower = make_grower(bins, seed)
+def test_shares_sum_to_one_and_leave_out_what_cannot_be_cut(
+    bins, depth, size, deviation, learnt, focus, seed
+):
+    grower = make_grower(bins, seed, learnt=learnt, focus=focus)
     trees = grower.draw(5, depth)
     gradients = size * np.random.default_rng(seed).normal(size=(5, 1 << depth, 2))
     grower.learn(trees, gradients, deviation)
@@ -138,12 +143,26 @@ def test_shares_sum_to_one_and_leave_out_what_cannot_be_cut(bins, depth, size, d
     assert grower.draw(3, depth).n_trees == 3
 
 
-def test_without_noise_the_shares_still_sum_to_one():
+def test_focus_sharpens_what_was_learnt():
+    bins = make_bins([6] * 4)
+    favourite = []
+    for focus in (0.5, 1.0, 2.0):
+        grower = make_grower(bins, focus=focus)
+        trees = grower.draw(40, 2)
+        sums = released(grower, trees, np.array([4.0, 2.0, 0.0, 0.0]))
+        grower.learn(trees, sums, 1.0)
+        favourite.append(grower.feature_shares[0])
+    assert favourite == sorted(favourite)
+    assert favourite[0] < favourite[-1] - 0.1
+
+
+@pytest.mark.parametrize("learnt", [0.0, 0.8, 1.0])
+def test_without_signal_or_noise_the_shares_are_even(learnt):
     bins = make_bins([4, 4])
-    grower = make_grower(bins)
+    grower = make_grower(bins, learnt=learnt)
     trees = grower.draw(3, 1)
     grower.learn(trees, np.zeros((3, 2, 1)), 0.0)
-    assert grower.feature_shares.sum() == pytest.approx(1)
+    np.testing.assert_allclose(grower.feature_shares, 0.5)
 
 
 def test_the_same_stream_draws_the_same_trees():

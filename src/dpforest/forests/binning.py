@@ -23,6 +23,7 @@ from dpforest.schema import NumericFeature, Schema
 LINEAR_CELLS = 32
 OCTAVES = 40  # cells halve towards zero this often: bounds may be 10**12 too wide
 LATTICE = 100  # integers at most this far apart get a cell each
+ONE_VALUE = 1e-9  # a cell this narrow, of the whole range, is one value
 EVEN_SHARE = 0.1  # of the weight is spread evenly, for what the noise hides
 HEAVY = 0.1  # a bin's weight counts at most this much when cuts are drawn
 
@@ -73,11 +74,12 @@ def choose_bins(
     ]
     if features:
         for j in features:
-            cuts[j] = public_grid(*_range(schema, j))
+            cuts[j] = public_grid(_numeric(schema, j))
         coarse = Encoding(schema, tuple(cuts))
         counts = curator.bin_counts(coarse, features, price, "bins: counts on a public grid")
         for row, j in zip(counts, features, strict=True):
-            cuts[j] = _refined(*_range(schema, j), _cuts(coarse, j), row, n_records, sizes.cells)
+            feature = _numeric(schema, j)
+            cuts[j] = _refined(feature, _cuts(coarse, j), row, n_records, sizes.cells)
         fine = Encoding(schema, tuple(cuts))
         counts = curator.bin_counts(fine, features, price, "bins: counts on the refined grid")
         for row, j in zip(counts, features, strict=True):
@@ -90,50 +92,62 @@ def cut_weights(weights: tuple[Values | None, ...]) -> tuple[Values | None, ...]
     return tuple(map(_cut_weights, weights))
 
 
-def public_grid(low: float, high: float) -> Values:
-    """Cuts that follow from the bounds alone.
+def public_grid(feature: NumericFeature) -> Values:
+    """Cuts that follow from the declaration alone.
 
     Bounds that are integers and near each other suggest integer values: each gets cells of its
     own. Otherwise even cells, and cells that halve towards zero or the bound nearest to it.
 
     Examples
     --------
-    >>> public_grid(0, 3)[:4].tolist()
-    [0.05, 0.15000000000000002, 0.25, 0.35]
-    >>> len(public_grid(-1e9, 1e9))
-    109
+    >>> public_grid(NumericFeature("x", 0, 3))[:4].tolist()
+    [0.05, 0.15, 0.25, 0.35]
+    >>> len(public_grid(NumericFeature("x", -1e9, 1e9)))
+    101
+    >>> public_grid(NumericFeature("x", 0, 1000, integer=True))[:5].tolist()
+    [0.5, 1.5, 3.5, 7.5, 15.5]
     """
+    low, high = float(feature.low), float(feature.high)
     width = high - low
     if low == int(low) and high == int(high) and width <= LATTICE:
-        per_integer = max(1, int(LINEAR_CELLS // width))
-        return low + (np.arange(int(width * per_integer)) + 0.5) / per_integer
+        per_integer = 1 if feature.integer else max(1, int(LINEAR_CELLS // width))
+        return _inside(feature, low + (np.arange(int(width * per_integer)) + 0.5) / per_integer)
     zero = min(max(0.0, low), high)
     halving = 2.0 ** -np.arange(OCTAVES)
     edges = np.concatenate(
         [
-            low + width * np.arange(1, LINEAR_CELLS) / LINEAR_CELLS,
+            low + width * (np.arange(1, LINEAR_CELLS) / LINEAR_CELLS),
             zero + (high - zero) * halving,
             zero - (zero - low) * halving,
         ]
     )
-    edges = np.unique(edges)
-    return edges[(edges > low) & (edges < high)]
+    return _inside(feature, edges[edges > low])
 
 
 def _refined(
-    low: float, high: float, cuts: Values, counts: Values, n_records: float, cells: int
+    feature: NumericFeature, cuts: Values, counts: Values, n_records: float, cells: int
 ) -> Values:
-    """Cuts between cells of equal weight, if records are spread evenly inside the old cells."""
+    """Cuts between cells of equal weight, if records are spread evenly inside the old cells.
+
+    The narrowest cells around zero hold that one value at best: they are not cut further.
+    """
+    low, high = float(feature.low), float(feature.high)
     edges = np.concatenate([[low], cuts, [high]])
     even = np.diff(edges) / (high - low)
     shares = nearest_shares(counts[: len(cuts) + 1], n_records)
     weight = (1.0 - EVEN_SHARE) * shares + EVEN_SHARE * even
+    weight = np.where(even < ONE_VALUE, np.minimum(weight, 1.0 / cells), weight)
     below = np.concatenate([[0.0], np.cumsum(weight)]) / weight.sum()
     # A hair of slope everywhere, so that the inverse is unique.
     below += np.arange(len(below)) * 1e-12
-    refined = np.unique(np.interp(np.arange(1, cells) / cells, below, edges))
+    return _inside(feature, np.interp(np.arange(1, cells) / cells, below, edges))
+
+
+def _inside(feature: NumericFeature, cuts: Values) -> Values:
+    """Different cuts within the bounds; those of an integer feature lie between integers."""
+    cuts = np.unique(np.floor(cuts) + 0.5 if feature.integer else cuts)
     # Between bounds a few units in the last place apart, rounding may reach them.
-    return refined[(refined >= low) & (refined < high)]
+    return cuts[(cuts >= feature.low) & (cuts < feature.high)]
 
 
 def _joined(cuts: Values, counts: Values, n_records: float, bins: int) -> tuple[Values, Values]:
@@ -183,10 +197,10 @@ def _cut_weights(weight: Values | None) -> Values | None:
     return drawn
 
 
-def _range(schema: Schema, j: int) -> tuple[float, float]:
+def _numeric(schema: Schema, j: int) -> NumericFeature:
     feature = schema.features[j]
     assert isinstance(feature, NumericFeature)
-    return float(feature.low), float(feature.high)
+    return feature
 
 
 def _cuts(encoding: Encoding, j: int) -> Values:

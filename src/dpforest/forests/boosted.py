@@ -7,255 +7,25 @@ the forest so far gets wrong uses each unit of it far better than class counts d
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
-from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights, needs_bins
-from dpforest.forests.boosting import BoostedTrees, boost, target_moments
+from dpforest.forests.boosted_base import BoostedForest
+from dpforest.forests.boosting import target_moments
 from dpforest.forests.links import clipped_logistic, plain_softmax
-from dpforest.forests.parameters import (
-    check_count,
-    check_count_or_auto,
-    check_positive_or_auto,
-)
-from dpforest.forests.plan import (
-    COUNT_SHARE,
-    TARGET_SHARE,
-    Asked,
-    BoostingPlan,
-    Purse,
-    bin_share,
-    bin_sizes,
-    make_loss,
-    plan_boosting,
-)
+from dpforest.forests.plan import TARGET_SHARE, Purse
 from dpforest.privacy.curator import Curator
-from dpforest.records.encode import Encoding
 from dpforest.records.losses import LossKind
-from dpforest.records.routing import add_tree_values
-from dpforest.schema import Schema
-from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
-from dpforest.trees.oblivious_grower import ObliviousGrower
 
 TARGET_CELLS = 64
 WIDTHS = 1.0  # residuals are clipped at so many standard deviations of the target
 
-Auto = Literal["auto"]
 Values = NDArray[np.float64]
-
-
-class BoostedForest(PrivateEstimator):
-    """What the classifier and the regressor share; not to be used by itself."""
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        schema: Schema | dict[str, Any] | None = None,
-        n_estimators: int | Auto = "auto",
-        max_depth: int | Auto = "auto",
-        learning_rate: float | Auto = "auto",
-        trees_per_round: int | Auto = "auto",
-        n_hint: int | None = None,
-        warm_start: bool = False,
-        neighbors: Neighbors = "add_remove",
-        max_records_per_group: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.schema = schema
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.trees_per_round = trees_per_round
-        self.n_hint = n_hint
-        self.warm_start = warm_start
-        self.neighbors = neighbors
-        self.max_records_per_group = max_records_per_group
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Count the records, choose bins, and release the trees.
-
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n, n_features)
-            The features; frames match the schema by name.
-        y : array-like of shape (n,)
-            The target.
-        groups : array-like of shape (n,), optional
-            The person of each record; then persons are protected, not records.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters(groups)
-        streams = Streams.of(self.random_state)
-        before = self.forest_ if self.warm_start and hasattr(self, "forest_") else None
-        curator = self._open(X, y, groups, streams, continued=before is not None)
-        with self._spending():
-            if before is None:
-                share = self._prepare(curator)
-            else:
-                share = Fraction(1)
-                curator.encode(self.encoding_, by_feature=True)
-            self._boost(curator, streams.structure, share, before)
-        if self.verbose:
-            print(self.ledger_.explain())
-        return self
-
-    def _prepare(self, curator: Curator) -> Fraction:
-        """Pay for a count, for bins and for a look at the target; returns the share left."""
-        purse = Purse(float(self.epsilon), float(self.delta))
-        left = Fraction(1)
-        self.n_records_ = float(self.n_hint or 0)
-        if not self.n_records_:
-            left -= 0 if curator.count_is_public else COUNT_SHARE
-            self.n_records_ = max(curator.count(purse.price(COUNT_SHARE)), 10.0)
-        facts = purse, self.n_records_, self.n_features_in_
-        share = bin_share(*facts)
-        if needs_bins(self.schema_):
-            left -= share
-        bins = choose_bins(
-            curator, self.schema_, self.n_records_, purse.price(share, among=2), bin_sizes(*facts)
-        )
-        self._keep_bins(bins)
-        curator.encode(self.encoding_, by_feature=True)
-        return left - self._look_at_target(curator, purse)
-
-    def _boost(
-        self,
-        curator: Curator,
-        rng: np.random.Generator,
-        share: Fraction,
-        before: BoostedTrees | None,
-    ) -> None:
-        """Spend the share on trees."""
-        purse = Purse(float(self.epsilon), float(self.delta))
-        facts = self._loss_facts()
-        loss = make_loss(purse=purse, price=purse.price(share), steps=1, **facts)
-        asked = Asked(
-            n_trees=_unless_auto(self.n_estimators),
-            trees_per_round=_unless_auto(self.trees_per_round),
-            depth=_unless_auto(self.max_depth),
-            learning_rate=_unless_auto(self.learning_rate),
-        )
-        plan = plan_boosting(purse, share, loss, self.n_records_, self.n_features_in_, asked)
-        price = purse.price(share, among=plan.n_trees)
-        steps = self.ledger_.protection.steps
-        loss = make_loss(purse=purse, price=price, steps=steps, **facts)
-        grower = ObliviousGrower(
-            self.encoding_.feature_bins,
-            cut_weights(self.bin_weights_),
-            rng,
-            learnt=plan.learnt,
-            focus=plan.focus,
-        )
-        self.plan_ = plan
-        self._clipped = purse.private
-        self.forest_ = boost(curator, grower, loss, plan, price, before)
-        total = grower.signal.sum()
-        self.feature_importances_ = grower.signal / total if total > 0 else grower.signal
-
-    def _look_at_target(self, curator: Curator, purse: Purse) -> Fraction:
-        """What the regressor pays to learn of its target; returns the share spent."""
-        return Fraction(0)
-
-    def _loss_facts(self) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def _keep_bins(self, bins: PrivateBins) -> None:
-        self.encoding_: Encoding = bins.encoding
-        self.bin_weights_ = bins.weights
-
-    def _check_parameters(self, groups: Any) -> None:
-        self._check_shared_parameters(groups)
-        check_count_or_auto("n_estimators", self.n_estimators)
-        check_count_or_auto("trees_per_round", self.trees_per_round)
-        check_count_or_auto("max_depth", self.max_depth)
-        if self.max_depth != "auto" and self.max_depth > MAX_DEPTH:
-            raise ValueError(f"max_depth must be at most {MAX_DEPTH}, got {self.max_depth!r}")
-        check_positive_or_auto("learning_rate", self.learning_rate)
-        if self.n_hint is not None:
-            check_count("n_hint", self.n_hint)
-
-    def _scores(self, X: Any) -> NDArray[np.float32]:
-        """The scores of some records, shape (n_outputs, n)."""
-        bins = self._bins(X, order="F")
-        scores = np.zeros((self.forest_.values.shape[1], len(bins)), np.float32)
-        add_tree_values(self.forest_.trees, bins, self.forest_.values, scores, self.n_jobs)
-        return scores
-
-    def _staged_scores(self, X: Any) -> Iterator[NDArray[np.float32]]:
-        bins = self._bins(X, order="F")
-        scores = np.zeros((self.forest_.values.shape[1], len(bins)), np.float32)
-        size = self.plan_.trees_per_round
-        for start in range(0, self.forest_.trees.n_trees, size):
-            part = self.forest_[start : start + size]
-            add_tree_values(part.trees, bins, part.values, scores, self.n_jobs)
-            yield scores.copy()
-
-    def from_scores(self, scores: NDArray[np.floating[Any]]) -> Values:
-        """Turn scores, shape (n_outputs, n), into probabilities or targets."""
-        raise NotImplementedError
-
-    def plot_importance(self, ax: Any = None) -> Any:
-        """Draw the importance of every feature; see `dpforest.report.plot_importance`."""
-        from dpforest.report import plot_importance
-
-        return plot_importance(self, ax)
-
-    def plot_effect(self, feature: str, ax: Any = None) -> Any:
-        """Draw what one feature does; see `dpforest.report.plot_effect`."""
-        from dpforest.report import plot_effect
-
-        return plot_effect(self, feature, ax)
-
-    def _facts(self) -> dict[str, Any]:
-        return {
-            **super()._facts(),
-            "n_records": self.n_records_,
-            "plan": asdict(self.plan_),
-            "clipped": self._clipped,
-            "bin_weights": [None if w is None else w.tolist() for w in self.bin_weights_],
-        }
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        structure = {f"trees.{name}": a for name, a in self.forest_.trees.to_arrays().items()}
-        return {
-            **structure,
-            "values": self.forest_.values,
-            "feature_importances": self.feature_importances_,
-        }
-
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        super()._restore(facts, arrays)
-        self.n_records_ = float(facts["n_records"])
-        self.plan_ = BoostingPlan(**facts["plan"])
-        self._clipped = bool(facts["clipped"])
-        weights = tuple(None if w is None else np.array(w) for w in facts["bin_weights"])
-        self._keep_bins(PrivateBins(self.encoding_, weights))
-        prefix = "trees."
-        trees = ObliviousTrees.from_arrays(
-            {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
-        )
-        self.forest_ = BoostedTrees(trees, arrays["values"].astype(np.float32))
-        self.feature_importances_ = arrays["feature_importances"]
-        self.forest_.refuse_misfits(self.n_features_in_)
 
 
 class PrivateForestClassifier(ClassifierMixin, BoostedForest):
@@ -437,7 +207,3 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
         super()._restore(facts, arrays)
         self.target_center_ = float(facts["target_center"])
         self.target_width_ = float(facts["target_width"])
-
-
-def _unless_auto(value: Any) -> Any:
-    return None if value == "auto" else value

@@ -123,8 +123,9 @@ def target_moments(
     counts: NDArray[np.float64], n_records: float, low: float, high: float
 ) -> tuple[float, float]:
     """Mean and standard deviation of a target, from noisy counts of equal cells of its range."""
-    middles = low + (high - low) * (np.arange(len(counts)) + 0.5) / len(counts)
+    # In units of the range, so that no square leaves the range of doubles.
+    middles = (np.arange(len(counts)) + 0.5) / len(counts)
     shares = nearest_shares(counts, n_records)
     mean = float(shares @ middles)
     deviation = float(np.sqrt(shares @ (middles - mean) ** 2))
-    return mean, max(deviation, 0.01 * (high - low))
+    return low + (high - low) * mean, (high - low) * max(deviation, 0.01)

@@ -161,6 +161,7 @@ def plan_boosting(
     loss: IntegerLoss,
     n_records: float,
     n_features: int,
+    any_numeric: bool,
     asked: Asked,
 ) -> BoostingPlan:
     """Fill in what the user left open.
@@ -175,6 +176,8 @@ def plan_boosting(
     n_records : float
         Noisy, or a public hint.
     n_features : int
+    any_numeric : bool
+        Whether any feature is numeric.
     asked : Asked
     """
     n_trees = asked.n_trees or _n_trees(purse, n_records)
@@ -194,7 +197,7 @@ def plan_boosting(
     return BoostingPlan(
         n_trees,
         per_round,
-        asked.depth or _depth(signal, n_features, loss.kind, purse.pure),
+        asked.depth or _depth(signal, n_features, any_numeric, loss.kind, purse.pure),
         asked.learning_rate or min(step / rounds, 1.5),
         damping + 1.0,
         *FOCUS[loss.kind],
@@ -225,14 +228,13 @@ def _total_step(signal: float, pure: bool) -> float:
     return min(max(step, 25.0), 45.0 if pure else 60.0)
 
 
-def _depth(signal: float, n_features: int, kind: LossKind, pure: bool) -> int:
+def _depth(signal: float, n_features: int, any_numeric: bool, kind: LossKind, pure: bool) -> int:
     if kind == "squared":
         return _stairs(signal / n_features, (5.0, 200.0, 1500.0), 3)
     if pure:
-        # Few trees must do it all: deep ones, where records are many or features are few.
-        return max(
-            _stairs(signal, (250.0, 1000.0), 4), _stairs(signal / n_features, (50.0, 60.0), 4)
-        )
+        # Few trees must do it all; where no feature is ordered, a level tells less.
+        deep = kind == "logistic" and not any_numeric and signal >= 1000.0
+        return 6 if deep else 4
     return _stairs(signal / n_features, (2.0, 50.0, 1500.0), 2)
 
 

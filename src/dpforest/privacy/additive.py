@@ -66,8 +66,8 @@ class AdditiveNoise:
 
         Examples
         --------
-        >>> AdditiveNoise.for_price(Pure(0.5), l1=2, l2=2.0).deviation
-        5.63...
+        >>> round(AdditiveNoise.for_price(Pure(0.5), l1=2, l2=2.0).deviation, 2)
+        5.64
         """
         if isinstance(price, Gaussian):
             if math.isinf(price.mu):

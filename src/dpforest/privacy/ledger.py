@@ -113,6 +113,7 @@ class Ledger:
         self._entries: list[Entry] = []
         self._voided: list[str] = []
         self._remarks: list[str] = []
+        self._continued = False
         self._total = Cost()
 
     @property
@@ -213,6 +214,7 @@ class Ledger:
         )
         ledger._entries, ledger._total = list(self._entries), self._total
         ledger._voided, ledger._remarks = list(self._voided), list(self._remarks)
+        ledger._continued = True
         ledger.note(f"continued with a further {_pair(exact(epsilon), exact(delta))}")
         return ledger
 
@@ -242,6 +244,7 @@ class Ledger:
             "guarantee": asdict(guarantee) if guarantee else None,
             "voided": list(self._voided),
             "remarks": list(self._remarks),
+            "continued": self._continued,
             "entries": [entry_to_dict(entry) for entry in self._entries],
         }
 
@@ -260,6 +263,7 @@ class Ledger:
                 ledger.void(reason)
             for remark in written["remarks"]:
                 ledger.note(remark)
+            ledger._continued = bool(written["continued"])
             for entry in map(entry_from_dict, written["entries"]):
                 # What was spent was spent: history is read, not put to the budget again.
                 ledger._append(entry, ledger._total + entry.cost())
@@ -303,6 +307,9 @@ class Ledger:
         if bound == math.inf or not total.epsilon or not total.mu_squared:
             return bound
         pure = {Fraction(epsilon): count for epsilon, count in total.pure.items()}
+        if self._continued:
+            # How a budget was split may follow from releases before it; its sum does not.
+            pure = {Fraction(total.epsilon): 1}
         return mixture_epsilon(pure, total.mu, self._delta_left(total))
 
     def _sum_bound(self, total: Cost) -> Amount:

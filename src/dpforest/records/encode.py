@@ -53,6 +53,16 @@ class Encoding:
     schema: Schema
     cuts: tuple[NDArray[np.float64] | None, ...]
 
+    def __post_init__(self) -> None:
+        for feature, cuts in zip(self.schema.features, self.cuts, strict=True):
+            if isinstance(feature, NumericFeature) != (cuts is not None) or (
+                cuts is not None and (cuts.size >= MAX_VALUE_BINS or not (np.diff(cuts) > 0).all())
+            ):
+                raise ValueError(
+                    f"the cuts of {feature.name!r} do not fit the schema: fewer than "
+                    f"{MAX_VALUE_BINS}, in ascending order, are expected for a numeric feature"
+                )
+
     @classmethod
     def from_schema(cls, schema: Schema, max_bins: int = MAX_VALUE_BINS) -> "Encoding":
         """Cut as the schema says, or evenly into at most `max_bins` bins over the public range.

@@ -221,10 +221,13 @@ def pack_gradients(
         finite = reach < np.inf and curvature < np.inf
         unit = gradient_unit * (clip / reach if reach > clip else 1.0)
         hessian = np.int64(curvature * hessian_unit)
-        size = hessian if norm == 1 else hessian * hessian
+        # In doubles, which are exact as far as the limit and do not wrap around beyond it.
+        length = np.float64(hessian)
+        size = abs(length) if norm == 1 else length * length
         for k in range(n_outputs):
             integers[k] = np.int64(slope[k] * unit)
-            size += abs(integers[k]) if norm == 1 else integers[k] * integers[k]
+            length = np.float64(integers[k])
+            size += abs(length) if norm == 1 else length * length
         for k in range(n_outputs):
             word = (integers[k] << HESSIAN_BITS) + (hessian if k == 0 else 0)
             packed[k, i] = word if finite and size <= limit else 0

@@ -13,7 +13,7 @@ from dpforest.categories import Category
 from dpforest.schema import CategoricalFeature
 
 if TYPE_CHECKING:
-    from dpforest.forests.boosted import BoostedForest
+    from dpforest.forests.boosted_base import BoostedForest
     from dpforest.forests.boosting import BoostedTrees
     from dpforest.trees.oblivious import ObliviousTrees
 

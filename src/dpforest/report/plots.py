@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpforest.report.effects import FeatureEffect, feature_effect
 
 if TYPE_CHECKING:
-    from dpforest.forests.boosted import BoostedForest
+    from dpforest.forests.boosted_base import BoostedForest
 
 MOST_TICKS = 8
 

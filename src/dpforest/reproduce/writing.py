@@ -12,6 +12,7 @@ from rich.table import Table as RichTable
 from dpforest.reproduce.definitions import Settings
 from dpforest.reproduce.summary import Entry, Result
 
+HEADINGS = ("data", "method", "ours", "at", "paper", "at", "diff.", "within")
 FIELDS = (
     "row", "column", "value", "standard_error", "settings", "published", "published_settings",
     "difference", "reproduced",
@@ -32,23 +33,26 @@ def write(result: Result, folder: Path, name: str) -> list[Path]:
 
 def show(result: Result, console: Console | None = None) -> None:
     """Print the table."""
-    table = RichTable(*_headings(result), title=result.table.title, box=box.SIMPLE_HEAD)
+    table = RichTable(title=result.table.title, box=box.SIMPLE_HEAD, padding=0)
+    for heading in HEADINGS:
+        table.add_column(heading, no_wrap=True)
     before = ""
     for entry in result.entries:
         if before and entry.row != before:
             table.add_section()
         before = entry.row
         table.add_row(*_texts(result, entry))
-    (console or Console()).print(table, result.table.note, "", verdict(result), "", sep="\n")
+    notes = (result.table.note, _legend(result), verdict(result))
+    (console or Console()).print(table, *notes, "", sep="\n")
 
 
 def as_markdown(result: Result) -> str:
     """The table, its note and the verdict, in Markdown."""
-    headings = _headings(result)
-    rows = [headings, ("---",) * len(headings)]
+    rows = [HEADINGS, ("---",) * len(HEADINGS)]
     rows += [_texts(result, entry) for entry in result.entries]
     table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
-    return f"## {result.table.title}\n\n{table}\n\n{result.table.note}\n\n{verdict(result)}\n"
+    notes = f"{result.table.note} {_legend(result)}\n\n{verdict(result)}"
+    return f"## {result.table.title}\n\n{table}\n\n{notes}\n"
 
 
 def verdict(result: Result) -> str:
@@ -61,9 +65,8 @@ def verdict(result: Result) -> str:
     )
 
 
-def _headings(result: Result) -> tuple[str, ...]:
-    at = f"at ({', '.join(_names(result))})"
-    return ("data", "method", "ours", at, "published", "at", "difference", "within")
+def _legend(result: Result) -> str:
+    return f"At: {', '.join(_names(result))}."
 
 
 def _names(result: Result) -> list[str]:

@@ -99,11 +99,10 @@ class ObliviousGrower:
         """How often each feature is drawn: evenly, and by its signal plus what may still hide."""
         evenly = self._usable / self._usable.sum()
         hidden = self._noise * np.sqrt(0.5 / np.maximum(self._times_asked, 1.0))
-        promise = self.signal + hidden
-        promise = np.where(self._usable, promise / max(promise.max(), 1e-300), 0.0)
-        by_promise = promise**self._focus
-        total = max(by_promise.sum(), 1e-300)
-        shares: Values = (1.0 - self._learnt) * evenly + self._learnt * by_promise / total
+        promise = (self.signal + hidden + 1e-300) * self._usable
+        by_promise = (promise / promise.max()) ** self._focus
+        by_promise /= by_promise.sum()
+        shares: Values = (1.0 - self._learnt) * evenly + self._learnt * by_promise
         return shares
 
     def _draw_features(self, n_trees: int, depth: int) -> NDArray[np.int64]:

@@ -1,0 +1,183 @@
+"""How the budget is shared out and the shape follows from public facts: rules, not constants."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpforest.forests import plan
+from dpforest.forests.plan import Asked, Purse, bin_share, bin_sizes, make_loss, plan_boosting
+from dpforest.privacy.accounting import gaussian_epsilon
+from dpforest.privacy.additive import AdditiveNoise
+from dpforest.privacy.spends import Gaussian, Pure
+from dpforest.records import kernels
+from dpforest.records.encode import MAX_VALUE_BINS
+from dpforest.trees.oblivious import MAX_DEPTH
+
+BUDGETS = {"gaussian": Purse(1.0, 1e-6), "pure": Purse(1.0, 0.0), "none": Purse(math.inf, 1e-6)}
+
+
+def make_plan(purse, n_records=10_000.0, n_features=10, share=Fraction(9, 10), **asked):
+    loss = make_loss("logistic", 2, purse, purse.price(share), steps=1)
+    return plan_boosting(purse, share, loss, n_records, n_features, True, Asked(**asked))
+
+
+# The purse
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.floats(0.01, 20),
+    st.sampled_from([0.0, 1e-9, 1e-6, 1e-3]),
+    st.lists(st.integers(1, 20), min_size=1, max_size=5),
+    st.lists(st.integers(1, 500), min_size=5, max_size=5),
+)
+def test_shares_of_a_purse_add_up_to_it(epsilon, delta, weights, among):
+    purse = Purse(epsilon, delta)
+    prices = [
+        (purse.price(Fraction(weight, sum(weights)), among=parts), parts)
+        for weight, parts in zip(weights, among, strict=False)
+    ]
+    if delta == 0:
+        total = sum(price.epsilon * parts for price, parts in prices)
+        assert total == Fraction(str(epsilon))
+    else:
+        mu = math.sqrt(sum(price.mu**2 * parts for price, parts in prices))
+        assert gaussian_epsilon(mu, delta) == pytest.approx(epsilon, rel=1e-8)
+        assert gaussian_epsilon(mu, delta) <= epsilon
+
+
+def test_an_infinite_purse_pays_any_price():
+    for purse in (Purse(math.inf, 0.0), Purse(math.inf, 1e-6)):
+        assert not purse.private
+        assert not purse.pure
+        assert purse.price(Fraction(1, 100), among=50) == Pure(math.inf)
+
+
+def test_the_kind_of_noise_follows_from_delta():
+    assert isinstance(Purse(1.0, 0.0).price(Fraction(1)), Pure)
+    assert isinstance(Purse(1.0, 1e-6).price(Fraction(1)), Gaussian)
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("n_records", [10.0, 1e4, 1e8])
+def test_most_of_the_budget_is_left_for_the_trees(budget, n_records):
+    bins = bin_share(BUDGETS[budget], n_records, 10)
+    assert 0 < plan.COUNT_SHARE + bins + plan.TARGET_SHARE < Fraction(1, 2)
+
+
+# The loss
+
+
+KINDS = [("logistic", 2), ("softmax", 3), ("softmax", 10), ("squared", 1)]
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize(("kind", "n_classes"), KINDS)
+def test_the_norm_fits_the_noise_and_the_grid_fits_its_word(kind, n_classes, budget):
+    purse = BUDGETS[budget]
+    loss = make_loss(kind, n_classes, purse, purse.price(Fraction(1), among=100), steps=1)
+    assert loss.norm == (1 if purse.pure else 2)
+    assert loss.n_outputs == (n_classes if kind == "softmax" else 1)
+    assert loss.grid * kernels.WIDE_BLOCK < 1 << (kernels.HESSIAN_BITS - 1)
+    assert math.isfinite(loss.bound)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(1e-4, 1e3), st.sampled_from([0.0, 1e-6]), st.integers(1, 40))
+def test_tiny_budgets_get_a_grid_that_the_sampler_can_serve(epsilon, delta, steps):
+    purse = Purse(epsilon, delta)
+    price = purse.price(Fraction(1), among=400)
+    loss = make_loss("logistic", 2, purse, price, steps)
+    reach = loss.grid * steps
+    noise = AdditiveNoise.for_price(price, l1=reach, l2=float(reach))
+    assert noise.deviation > 0
+    assert loss.grid >= 1
+
+
+def test_gradients_at_the_start_are_not_clipped():
+    """The clip is the norm that every record has at score 0: shorter would lose signal."""
+    for n_classes, purse in itertools.product((2, 3, 7), (BUDGETS["gaussian"], BUDGETS["pure"])):
+        kind = "logistic" if n_classes == 2 else "softmax"
+        loss = make_loss(kind, n_classes, purse, purse.price(Fraction(1)), steps=1)
+        gradient = [-(1 - 1 / n_classes)] + [1 / n_classes] * (n_classes - 1)
+        if n_classes == 2:
+            gradient = [0.5]
+        norm = sum(map(abs, gradient)) if purse.pure else math.hypot(*gradient)
+        assert loss.clip >= norm * (1 - 1e-12)
+
+
+# The shape
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_what_the_user_asks_for_is_what_comes(budget):
+    asked = {"n_trees": 7, "trees_per_round": 3, "depth": 2, "learning_rate": 0.25}
+    shape = make_plan(BUDGETS[budget], **asked)
+    for name, value in asked.items():
+        assert getattr(shape, name) == value
+    assert make_plan(BUDGETS[budget], n_trees=2, trees_per_round=5).trees_per_round == 2
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.floats(0.01, 100),
+    st.sampled_from([0.0, 1e-6]),
+    st.floats(10, 1e8),
+    st.integers(1, 500),
+)
+def test_every_plan_can_be_carried_out(epsilon, delta, n_records, n_features):
+    shape = make_plan(Purse(epsilon, delta), n_records, n_features)
+    assert 1 <= shape.trees_per_round <= shape.n_trees
+    assert 1 <= shape.depth <= MAX_DEPTH
+    assert 0 < shape.learning_rate < math.inf
+    assert 0 < shape.damping < math.inf
+    sizes = bin_sizes(Purse(epsilon, delta), n_records, n_features)
+    assert 2 <= sizes.bins <= sizes.cells <= MAX_VALUE_BINS
+
+
+def total_step(shape):
+    """Rounds times learning rate: how far the model goes."""
+    return math.ceil(shape.n_trees / shape.trees_per_round) * shape.learning_rate
+
+
+RISING = [10.0 ** (k / 4) for k in range(4, 33)]
+
+
+@pytest.mark.parametrize("budget", ["gaussian", "pure"])
+def test_more_records_never_ask_for_less(budget):
+    purse = BUDGETS[budget]
+    plans = [make_plan(purse, n) for n in RISING]
+    sizes = [bin_sizes(purse, n, 10) for n in RISING]
+    for one, more in itertools.pairwise(plans):
+        assert one.depth <= more.depth
+        assert total_step(one) <= total_step(more) * (1 + 1e-9)
+    for one, more in itertools.pairwise(sizes):
+        assert one.bins <= more.bins
+        assert one.cells <= more.cells
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_more_budget_never_asks_for_less(delta):
+    purses = [Purse(2.0**k, delta) for k in range(-7, 6)]
+    plans = [make_plan(purse) for purse in purses]
+    for one, more in itertools.pairwise(plans):
+        assert one.depth <= more.depth
+        # Less noise needs less damping.
+        assert one.damping >= more.damping
+
+
+def test_more_features_ask_for_coarser_trees_and_bins():
+    purse = BUDGETS["gaussian"]
+    widths = (2, 5, 20, 80, 300)
+    for few, many in itertools.pairwise(widths):
+        assert make_plan(purse, n_features=few).depth >= make_plan(purse, n_features=many).depth
+        assert bin_sizes(purse, 1e4, few).bins >= bin_sizes(purse, 1e4, many).bins
+
+
+def test_no_noise_affords_the_finest_bins():
+    for budget in ("gaussian", "pure"):
+        assert bin_sizes(BUDGETS["none"], 1e4, 10).bins >= bin_sizes(BUDGETS[budget], 1e9, 1).bins
