@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dpforest.features import CategoricalFeature, NumericFeature, Target
     from dpforest.forests.base import load_model
     from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
+    from dpforest.forests.median import MedianForestClassifier, MedianForestRegressor
     from dpforest.forests.random import RandomDecisionForestClassifier
     from dpforest.schema import Schema
 
@@ -26,6 +27,8 @@ __version__ = "0.1.0"
 __all__ = [
     "BudgetExceededError",
     "CategoricalFeature",
+    "MedianForestClassifier",
+    "MedianForestRegressor",
     "ModelFileError",
     "NoGuaranteeWarning",
     "NumericFeature",
@@ -53,6 +56,7 @@ _ROOMS = {
     "features": ("CategoricalFeature", "NumericFeature", "Target"),
     "forests.base": ("load_model",),
     "forests.boosted": ("PrivateForestClassifier", "PrivateForestRegressor"),
+    "forests.median": ("MedianForestClassifier", "MedianForestRegressor"),
     "forests.random": ("RandomDecisionForestClassifier",),
     "schema": ("Schema",),
 }

@@ -8,6 +8,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpforest import (
+    MedianForestClassifier,
+    MedianForestRegressor,
     PrivateForestClassifier,
     PrivateForestRegressor,
     RandomDecisionForestClassifier,
@@ -23,6 +25,8 @@ ESTIMATORS = [
     RandomDecisionForestClassifier(epsilon=100.0, random_state=0),
     PrivateForestClassifier(epsilon=100.0, random_state=0),
     PrivateForestRegressor(epsilon=100.0, random_state=0),
+    MedianForestClassifier(epsilon=100.0, random_state=0),
+    MedianForestRegressor(epsilon=100.0, random_state=0),
 ]
 
 

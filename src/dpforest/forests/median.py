@@ -1,190 +1,111 @@
 """Median forests: cuts near the median keep leaves full, so that their noise stays small.
 
-Consul and Williamson (DiPriMe, 2020) and DPRF_thesis, repaired; `docs/privacy/median.md` says what was
-wrong and why the repairs hold.
+DiPriMe (Consul and Williamson 2020) and DPRF_thesis, repaired; ``docs/privacy/median.md`` says what
+was wrong with them and why the repairs hold.
 """
 
 from __future__ import annotations
 
-import math
-import warnings
-from fractions import Fraction
-from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from dpforest.exceptions import NoGuaranteeWarning
-from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
-from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
+from dpforest.forests.base import Neighbors
+from dpforest.forests.median_base import Auto, MedianForest
+from dpforest.forests.parameters import check_choice
 from dpforest.privacy.curator import Curator, Sampling
-from dpforest.privacy.published import MEAN_REASON, REASONS, Published
-from dpforest.privacy.spends import Amount, Pure, exact
-from dpforest.privacy.splitting import Choice
-from dpforest.records.encode import Encoding
 from dpforest.records.routing import add_leaf_values
-from dpforest.schema import NumericFeature, Schema
-from dpforest.trees.balance import balanced_depth
-from dpforest.trees.growers import grow_binary, refuse_too_many_leaves
-from dpforest.trees.level_grower import BINS, Categories, LevelGrower
-from dpforest.trees.structure import Forest
-from dpforest.trees.votes import Voting, leaf_votes, normalise
+from dpforest.schema import Schema
+from dpforest.trees.level_grower import Categories, Choice
+from dpforest.trees.votes import leaf_votes, normalise
 
-COUNT_SHARE = Fraction(2, 100)  # of epsilon, for the noisy number of records that "auto" needs
-GRID_CUTS = 10
-LENGTH_UNITS = 1 << 20  # the length of a feature's range, in whole numbers
-
-Auto = Literal["auto"]
 Values = NDArray[np.float64]
 
 
-class MedianForest(PrivateEstimator):
-    """What the classifier and the regressor share; not to be used by itself."""
-
-    n_estimators: int | Auto
-    max_depth: int | Auto
-    n_hint: int | None
-    n_candidates: int
-    rho: float
-    splits: Literal["median", "random"]
-    choice: Choice
-    sampling: Sampling
-    cuts: Literal["range", "grid"]
-    categories: Categories
-    max_bins: int
-    variant: Literal["as_published"] | None
-
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Grow the trees level by level and release their leaves.
-
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n, n_features)
-            The features; frames match the schema by name.
-        y : array-like of shape (n,)
-            The target.
-        groups : array-like of shape (n,), optional
-            The person of each record; then persons are protected, not records.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters(groups)
-        streams = Streams.of(self.random_state)
-        curator = self._open(X, y, groups, streams)
-        if self.variant is not None:
-            self._say_there_is_no_guarantee()
-        bins = GRID_CUTS + 1 if self.cuts == "grid" else self.max_bins
-        self.encoding_ = Encoding.from_schema(self.schema_, max_bins=bins)
-        curator.encode(self.encoding_)
-        with self._spending():
-            self.forest_ = self._grow(curator, streams.structure)
-            self._release(curator, streams.structure)
-        if self.verbose:
-            print(self.ledger_.explain())
-        return self
-
-    def _grow(self, curator: Curator, rng: np.random.Generator) -> Forest:
-        """Spend rho of what a count leaves on splits, evenly over the levels."""
-        n_trees, depth = self._plan(curator)
-        if self.splits == "random":
-            return grow_binary(self.encoding_.feature_bins, n_trees, depth, rng)
-        grower = LevelGrower(
-            self.encoding_.feature_bins,
-            cut_lengths(self.encoding_, even=self.cuts == "grid"),
-            n_trees=n_trees,
-            n_candidates=self.n_candidates,
-            categories=self.categories,
-            rng=rng,
-        )
-        unspent = curator.ledger.unspent_epsilon
-        epsilon = _part(unspent, exact(self.rho) / depth)
-        for _ in range(depth):
-            question = grower.ask()
-            if question is None:
-                break
-            answer = curator.choose_splits(
-                question, self._target(), self._choice(), epsilon=epsilon, sampling=self.sampling
-            )
-            grower.answer(*answer)
-        return grower.finish()
-
-    def _plan(self, curator: Curator) -> tuple[int, int]:
-        """The number of trees and their depth; ``"auto"`` may pay for a noisy count."""
-        n_records = float(self.n_hint or 0)
-        if not n_records and "auto" in (self.n_estimators, self.max_depth):
-            n_records = max(curator.count(Pure(_part(exact(self.epsilon), COUNT_SHARE))), 1.0)
-        n_trees, depth = self.n_estimators, self.max_depth
-        if n_trees == "auto":
-            n_trees = auto_trees(n_records, self.epsilon)
-        if depth == "auto":
-            share = 1 if self.sampling == "shared" else n_trees
-            epsilon = self.epsilon / (n_trees if self.sampling == "shared" else 1)
-            depth = balanced_depth(n_records / share, self.rho * epsilon)
-        return int(n_trees), int(depth)
-
-    def _target(self) -> int | tuple[float, float]:
-        raise NotImplementedError
-
-    def _release(self, curator: Curator, rng: np.random.Generator) -> None:
-        raise NotImplementedError
-
-    def _choice(self) -> Choice | Published:
-        if self.variant is None:
-            return self.choice
-        return "thesis" if self.cuts == "grid" else "diprime"
-
-    def _say_there_is_no_guarantee(self) -> None:
-        for reason in REASONS["thesis" if self.cuts == "grid" else "diprime"]:
-            self.ledger_.void(reason)
-        warnings.warn(
-            "variant='as_published' follows the printed algorithm, which is not differentially "
-            "private: ledger_.reasons says why. Leave variant out for the repaired forest",
-            NoGuaranteeWarning,
-            stacklevel=3,
-        )
-
-    def _check_parameters(self, groups: Any) -> None:
-        self._check_shared_parameters(groups)
-        check_count_or_auto("n_estimators", self.n_estimators)
-        check_count_or_auto("max_depth", self.max_depth)
-        if self.max_depth != "auto":
-            refuse_too_many_leaves(2.0**self.max_depth)
-        check_count("n_candidates", self.n_candidates)
-        check_count("max_bins", self.max_bins, low=2)
-        if self.n_hint is not None:
-            check_count("n_hint", self.n_hint)
-        if isinstance(self.rho, bool) or not isinstance(self.rho, Real) or not 0 < self.rho < 1:
-            raise ValueError(f"rho must be a number between 0 and 1, got {self.rho!r}")
-        check_choice("splits", self.splits, ("median", "random"))
-        check_choice("choice", self.choice, ("pay", "joint", "attribute"))
-        check_choice("sampling", self.sampling, ("shared", "disjoint"))
-        check_choice("cuts", self.cuts, ("range", "grid"))
-        check_choice("categories", self.categories, ("subset", "one_vs_rest"))
-        check_choice("variant", self.variant, (None, "as_published"))
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        structure = {f"forest.{name}": a for name, a in self.forest_.to_arrays().items()}
-        return {**structure, "leaf_values": self.leaf_values_}
-
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        super()._restore(facts, arrays)
-        prefix = "forest."
-        self.forest_ = Forest.from_arrays(
-            {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
-        )
-        self.leaf_values_: Values = arrays["leaf_values"]
-        if self.forest_.feature.max(initial=0) >= self.n_features_in_:
-            raise ValueError("the forest asks for a feature that is not there")
-        if len(self.leaf_values_) != self.forest_.n_leaves:
-            raise ValueError("the leaves do not fit the forest")
-
-
 class MedianForestClassifier(ClassifierMixin, MedianForest):
-    """CLASSDOC."""
+    """Differentially private median forest: classification.
+
+    Each node chooses a feature and a cut that divides its records about evenly and tells the
+    classes apart, by private choices; each leaf releases noisy class counts or its label. Trees
+    grow level by level, all of them at once. Pure epsilon; two or more classes, mixed features,
+    missing values.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        The privacy budget. ``math.inf`` gives median trees, without privacy.
+    schema : Schema or dict, optional
+        What is public of the table. Without it, bounds, categories and classes are read from
+        the data: a `PrivacyLeakWarning`, and no guarantee.
+    n_estimators : int or "auto", default="auto"
+        Trees. ``"auto"`` follows `dpforest.trees.balance.auto_trees`.
+    max_depth : int or "auto", default="auto"
+        Levels of splits. ``"auto"`` follows `dpforest.trees.balance.auto_depth`.
+    n_hint : int, optional
+        A public guess of the number of records, for ``"auto"``. Without it a fiftieth of epsilon
+        pays for a noisy count.
+    n_candidates : int, default=10
+        Features that a node chooses from (K), drawn at random.
+    rho : float, default=0.5
+        The part of epsilon for splits, the same for every level; leaves have the rest.
+    splits : {"median", "random"}, default="median"
+        ``"random"`` draws features and cuts blindly and spends all on leaves (DP-ERT).
+    choice : {"joint", "attribute", "pay"}, default="joint"
+        How a node chooses: feature and cut in one draw; the feature first, then its median; or a
+        median for each of K features, each paid for, then a feature.
+    sampling : {"disjoint", "shared"}, default="disjoint"
+        Each record is dealt to one tree at random and each tree has all of epsilon, or all trees
+        see all records and share epsilon.
+    cuts : {"range", "grid"}, default="range"
+        Cut the public range anywhere (at the borders of `max_bins` bins, by their lengths), or at
+        ten even places, as the thesis does.
+    categories : {"subset", "one_vs_rest"}, default="subset"
+        Cut a random order of the categories, or split one category off the rest.
+    leaves : {"counts", "label"}, default="counts"
+        Release noisy class counts (discrete Laplace) or only the label (permute-and-flip).
+    voting : {"averaging", "majority", "weighted"}, default="averaging"
+        As in `RandomDecisionForestClassifier`.
+    max_bins : int, default=255
+        Bins of a numeric feature without declared cuts.
+    variant : {None, "as_published"}, default=None
+        The printed algorithm, for research: DiPriMe with ``cuts="range"``, DPRF_thesis with
+        ``cuts="grid"``. A `NoGuaranteeWarning`, and ``ledger_.guarantee`` is None.
+    neighbors : {"add_remove", "replace_one"}, default="add_remove"
+        Which tables are neighbours.
+    max_records_per_group : int, optional
+        With ``fit(X, y, groups=...)``: protect persons, each with at most this many records.
+    random_state : int, RandomState or None, default=None
+        Makes structure and noise reproducible, for tests and papers; such noise is not secret.
+    n_jobs : int, optional
+        Threads; all cores by default.
+    verbose : bool, default=False
+        Print the ledger after the fit.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, in the order of the schema.
+    ledger_ : Ledger
+        What was spent, and the guarantee.
+    forest_ : Forest
+        The structure.
+    leaf_values_ : ndarray of float64, shape (n_leaves, n_classes)
+        What was released: noisy class counts, or 1 for the label.
+    schema_, encoding_, n_features_in_, feature_names_in_
+        The schema in use, its bins, and scikit-learn's facts of the input.
+
+    Examples
+    --------
+    >>> from dpforest import MedianForestClassifier, datasets
+    >>> census = datasets.make_census(5_000, random_state=0)
+    >>> forest = MedianForestClassifier(epsilon=1.0, schema=census.schema, random_state=0)
+    >>> forest.fit(census.X, census.y).score(census.X, census.y) > 0.7
+    True
+    >>> forest.ledger_.epsilon
+    1.0
+    """
 
     def __init__(
         self,
@@ -194,15 +115,15 @@ class MedianForestClassifier(ClassifierMixin, MedianForest):
         n_estimators: int | Auto = "auto",
         max_depth: int | Auto = "auto",
         n_hint: int | None = None,
-        n_candidates: int = 5,
+        n_candidates: int = 10,
         rho: float = 0.5,
         splits: Literal["median", "random"] = "median",
-        choice: Choice = "attribute",
+        choice: Choice = "joint",
         sampling: Sampling = "disjoint",
         cuts: Literal["range", "grid"] = "range",
         categories: Categories = "subset",
         leaves: Literal["counts", "label"] = "counts",
-        voting: Literal["majority", "averaging", "weighted"] = "averaging",
+        voting: Literal["averaging", "majority", "weighted"] = "averaging",
         max_bins: int = 255,
         variant: Literal["as_published"] | None = None,
         neighbors: Neighbors = "add_remove",
@@ -211,27 +132,29 @@ class MedianForestClassifier(ClassifierMixin, MedianForest):
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
-        self.epsilon = epsilon
-        self.schema = schema
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.n_hint = n_hint
-        self.n_candidates = n_candidates
-        self.rho = rho
-        self.splits = splits
-        self.choice = choice
-        self.sampling = sampling
-        self.cuts = cuts
-        self.categories = categories
+        super().__init__(
+            epsilon=epsilon,
+            schema=schema,
+            n_estimators=n_estimators,
+            max_depth=max_depth,
+            n_hint=n_hint,
+            n_candidates=n_candidates,
+            rho=rho,
+            splits=splits,
+            choice=choice,
+            sampling=sampling,
+            cuts=cuts,
+            categories=categories,
+            max_bins=max_bins,
+            variant=variant,
+            neighbors=neighbors,
+            max_records_per_group=max_records_per_group,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
         self.leaves = leaves
         self.voting = voting
-        self.max_bins = max_bins
-        self.variant = variant
-        self.neighbors = neighbors
-        self.max_records_per_group = max_records_per_group
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def predict_proba(self, X: Any) -> Values:
         """The votes for each class, as probabilities, shape (n, n_classes)."""
@@ -249,12 +172,8 @@ class MedianForestClassifier(ClassifierMixin, MedianForest):
     def _release(self, curator: Curator, rng: np.random.Generator) -> None:
         n_classes = self._target()
         ask = curator.leaf_counts if self.leaves == "counts" else curator.leaf_labels
-        released = ask(
-            self.forest_,
-            n_classes,
-            epsilon=curator.ledger.unspent_epsilon,
-            sampling=self.sampling,
-        )
+        epsilon = curator.ledger.unspent_epsilon
+        released = ask(self.forest_, n_classes, epsilon=epsilon, sampling=self.sampling)
         counts = self.leaves == "counts"
         self.leaf_values_ = released.astype(float) if counts else np.eye(n_classes)[released]
         self._leaf_votes = leaf_votes(self.leaf_values_, self.voting, rng)
@@ -262,59 +181,53 @@ class MedianForestClassifier(ClassifierMixin, MedianForest):
     def _check_parameters(self, groups: Any) -> None:
         super()._check_parameters(groups)
         check_choice("leaves", self.leaves, ("counts", "label"))
-        check_choice("voting", self.voting, ("majority", "averaging", "weighted"))
+        check_choice("voting", self.voting, ("averaging", "majority", "weighted"))
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._arrays(), "leaf_votes": self._leaf_votes}
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super()._restore(facts, arrays)
+        self._leaf_votes = arrays["leaf_votes"]
+        if self._leaf_votes.shape != (self.forest_.n_leaves, self._target()):
+            raise ValueError("the votes do not fit the forest")
 
 
 class MedianForestRegressor(RegressorMixin, MedianForest):
-    """REGDOC."""
+    """Differentially private median forest: regression, for a target with declared bounds.
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        schema: Schema | dict[str, Any] | None = None,
-        n_estimators: int | Auto = "auto",
-        max_depth: int | Auto = "auto",
-        n_hint: int | None = None,
-        n_candidates: int = 10,
-        rho: float = 0.5,
-        splits: Literal["median", "random"] = "median",
-        choice: Choice = "attribute",
-        sampling: Sampling = "disjoint",
-        cuts: Literal["range", "grid"] = "range",
-        categories: Categories = "subset",
-        leaves: Literal["mean"] = "mean",
-        max_bins: int = 255,
-        variant: Literal["as_published"] | None = None,
-        neighbors: Neighbors = "add_remove",
-        max_records_per_group: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.epsilon = epsilon
-        self.schema = schema
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.n_hint = n_hint
-        self.n_candidates = n_candidates
-        self.rho = rho
-        self.splits = splits
-        self.choice = choice
-        self.sampling = sampling
-        self.cuts = cuts
-        self.categories = categories
-        self.leaves = leaves
-        self.max_bins = max_bins
-        self.variant = variant
-        self.neighbors = neighbors
-        self.max_records_per_group = max_records_per_group
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    As `MedianForestClassifier`, with splits chosen by squared error and noisy means in the leaves
+    (``leaves="mean"`` of the papers).
+
+    Parameters
+    ----------
+    epsilon, schema, n_estimators, max_depth, n_hint, n_candidates, rho, splits, choice, sampling, \
+    cuts, categories, max_bins, variant, neighbors, max_records_per_group, random_state, n_jobs, \
+    verbose
+        As in `MedianForestClassifier`; the schema's target declares bounds.
+
+    Attributes
+    ----------
+    leaf_values_ : ndarray of float64, shape (n_leaves, 1)
+        The released means, from 0 (the lower bound) to 1 (the upper one).
+    ledger_, forest_, schema_, encoding_, n_features_in_, feature_names_in_
+        As in `MedianForestClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpforest import MedianForestRegressor, NumericFeature, Schema, Target
+    >>> X = np.random.default_rng(0).random((5_000, 3))
+    >>> schema = Schema(
+    ...     tuple(NumericFeature(f"x{j}", 0, 1) for j in range(3)), Target(low=0, high=2)
+    ... )
+    >>> forest = MedianForestRegressor(schema=schema, random_state=0)
+    >>> forest.fit(X, X[:, 0] + X[:, 1]).score(X, X[:, 0] + X[:, 1]) > 0.5
+    True
+    """
 
     def predict(self, X: Any) -> Values:
-        """The predicted target of each record: the mean over the trees, within the bounds."""
+        """The predicted target of each record: the mean over the trees."""
         bins = self._bins(X)
         low, high = self.schema_.target_bounds
         total = add_leaf_values(self.forest_, bins, self.leaf_values_, self.n_jobs)[:, 0]
@@ -326,54 +239,22 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
     def _release(self, curator: Curator, rng: np.random.Generator) -> None:
         published = self.variant is not None
         ask = curator.published_leaf_means if published else curator.leaf_target_sums
-        released = ask(
-            self.forest_,
-            self._target(),
-            epsilon=curator.ledger.unspent_epsilon,
-            sampling=self.sampling,
-        )
+        epsilon = curator.ledger.unspent_epsilon
+        released = ask(self.forest_, self._target(), epsilon=epsilon, sampling=self.sampling)
         self.leaf_values_ = released[:, np.newaxis] if published else leaf_means(released)
-
-    def _say_there_is_no_guarantee(self) -> None:
-        self.ledger_.void(MEAN_REASON)
-        super()._say_there_is_no_guarantee()
-
-    def _check_parameters(self, groups: Any) -> None:
-        super()._check_parameters(groups)
-        check_choice("leaves", self.leaves, ("mean",))
 
 
 def leaf_means(sums: Values) -> Values:
     """The means of leaves from released sums below and above, shape (n_leaves, 1), from 0 to 1.
 
-    Leaves with fewer than one record left lean on the mean of all.
+    Each leaf leans on the mean of all as if it had one record more of it.
+
+    Examples
+    --------
+    >>> leaf_means(np.array([[30.0, 10.0], [-2.0, 1.0]])).ravel().round(2).tolist()
+    [0.25, 0.28]
     """
     size = sums.sum(axis=1)
     everywhere = np.clip(sums[:, 1].sum() / max(size.sum(), 1.0), 0.0, 1.0)
-    means = (sums[:, 1] + everywhere) / np.maximum(size + 1.0, 1.0)
-    return np.asarray(np.where(size > 0, np.clip(means, 0.0, 1.0), everywhere))[:, np.newaxis]
-
-
-def auto_trees(n_records: float, epsilon: float) -> int:
-    """AUTO."""
-    return 10
-
-
-def cut_lengths(encoding: Encoding, *, even: bool) -> NDArray[np.int64]:
-    """The public weight of the cut after each bin of each feature.
-
-    The share of the range that lies nearer to this cut than to another, in whole numbers of at
-    least 1; all alike for categories, or when asked for.
-    """
-    lengths = np.ones((len(encoding.cuts), BINS), np.int64)
-    for row, feature, cuts in zip(lengths, encoding.schema.features, encoding.cuts, strict=True):
-        if even or cuts is None or not isinstance(feature, NumericFeature) or not cuts.size:
-            continue
-        edges = np.concatenate([[feature.low], (cuts[:-1] + cuts[1:]) / 2.0, [feature.high]])
-        shares = np.diff(edges) / (feature.high - feature.low)
-        row[: cuts.size] = np.maximum(np.rint(LENGTH_UNITS * shares), 1)
-    return lengths
-
-
-def _part(amount: Amount, share: Amount) -> Amount:
-    return amount if math.isinf(amount) else Fraction(amount) * Fraction(share)
+    means = np.clip((sums[:, 1] + everywhere) / np.maximum(size + 1.0, 1.0), 0.0, 1.0)
+    return np.asarray(np.where(size > 0, means, everywhere))[:, np.newaxis]

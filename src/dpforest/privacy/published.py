@@ -1,15 +1,14 @@
 """Splits and leaves just as the median papers print them, for research: none of it is private.
 
-Consul and Williamson (DiPriMe) and the thesis (DPRF_thesis) claim differential privacy for these, and
-the claims fail for the reasons below. They are here to reproduce the papers' figures, and say so
-in every ledger. Randomness is that of the curator all the same.
+Consul and Williamson (DiPriMe) and the thesis (DPRF_thesis) claim differential privacy for these,
+and the claims fail for the reasons below, which the curator writes into the ledger before it uses
+them. They are here to reproduce the papers' figures.
 """
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,7 @@ from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.selection import exponential_mechanism
 from dpforest.privacy.spends import Amount
 from dpforest.privacy.splitting import NO_CANDIDATE, Answer, Integers, NodeSplits
-
-Published = Literal["diprime", "thesis"]
+from dpforest.trees.level_grower import Published
 
 SHARED_REASONS = (
     "as published: K medians are computed on the same records and one is kept; that is K releases, "
@@ -37,7 +35,6 @@ REASONS: dict[Published, tuple[str, ...]] = {
         *SHARED_REASONS,
         "as published: a node stops when it is pure, has fewer than 4 records on a side, or cannot "
         "be divided, which reads the records for free",
-        "as published: features are standardised with the mean and deviation of the records",
     ),
 }
 MEAN_REASON = (
@@ -90,9 +87,7 @@ def _between_records(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> I
         n = int(total[place][0])
         ranks = -np.abs(n - 2 * np.arange(n + 1))
         rank = int(
-            exponential_mechanism(
-                ranks, epsilon=epsilon, sensitivity=1, monotone=False, bits=bits
-            )
+            exponential_mechanism(ranks, epsilon=epsilon, sensitivity=1, monotone=False, bits=bits)
         )
         below = left[place][allowed]
         in_gap = allowed[below == rank]
@@ -109,7 +104,12 @@ def _unbalanced(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> Intege
     weights = splits.weights.copy()
     weights[~splits.has_options, 0] = 1
     return exponential_mechanism(
-        -splits.balance(), epsilon=epsilon, sensitivity=1, monotone=False, bits=bits, weights=weights
+        -splits.balance(),
+        epsilon=epsilon,
+        sensitivity=1,
+        monotone=False,
+        bits=bits,
+        weights=weights,
     )
 
 
@@ -122,7 +122,7 @@ def _stops(splits: NodeSplits, candidate: Integers, option: Integers) -> NDArray
     return np.asarray(few | pure)
 
 
-def published_means(sums: Integers, noisy: Integers) -> NDArray[np.float64]:
+def published_means(totals: Integers, noisy_sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """Noisy sums over exact numbers of records; the middle of the range where there are none."""
-    size = sums[:, 0]
-    return np.where(size > 0, noisy / np.maximum(size, 1), 0.5)
+    size = totals[:, 0]
+    return np.where(size > 0, noisy_sums / np.maximum(size, 1), 0.5)

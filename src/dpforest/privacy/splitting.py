@@ -1,19 +1,19 @@
 """Private choices of splits from the exact histograms of nodes: only the curator calls these.
 
-Everything is proved for one added record, at the epsilon of one such step; ``docs/privacy/median.md``
-has the arguments in full.
+Everything is proved for one added record, at the epsilon of one such step;
+``docs/privacy/median.md`` has the arguments in full.
 
 **Balance.** A cut with l of a node's n records on its left has the utility -abs(2 l - n). An added
 record changes it by 1, up or down: sensitivity 1, not monotone.
 
-**Error.** Let t be the target vector of a record: ``step`` times the unit vector of its class, or the
-target as a whole number of steps. A split with the sums S and the counts n of its two sides leaves
-the sum of squared errors E = sum |t|^2 - sum over sides |S|^2 / n. A record added to a side of n
-records raises E by n / (n + 1) |t - mean|^2, so by something between 0 and D = max |t - t'|^2: minus E
-is monotone, of sensitivity D (2 step^2 for classes, steps^2 for numbers). The sum of |t|^2 is the same
-whole number for all splits of a node and cancels in every choice. What is left is rounded down, a
-side at a time; rounding down keeps the order, and a change of at most the whole number D stays
-one. Records that a side has not (n = 0) leave E = 0 there.
+**Error.** Let t be the target vector of a record: ``step`` times the unit vector of its class, or
+the target as a whole number of steps. A split with the sums S and the counts n of its two sides
+leaves the sum of squared errors E = sum |t|^2 - sum over sides |S|^2 / n. A record added to a side
+of n records raises E by n / (n + 1) |t - mean|^2, so by something between 0 and
+D = max |t - t'|^2: minus E is monotone, of sensitivity D (2 step^2 for classes, steps^2 for
+numbers). The sum of |t|^2 is the same whole number for all splits of a node and cancels in every
+choice. What is left is rounded down, a side at a time: rounding down keeps the order, and what
+changes by at most the whole number D still does so. An empty side has no error.
 """
 
 from __future__ import annotations
@@ -21,23 +21,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy.quantiles import MEDIAN
 from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.selection import exponential_mechanism, permute_and_flip
 from dpforest.privacy.spends import Amount
-from dpforest.trees.level_grower import SplitQuestion
+from dpforest.trees.level_grower import Choice, SplitQuestion
 
-Choice = Literal["pay", "joint", "attribute"]
 Integers = NDArray[np.int64]
 Answer = tuple[Integers, Integers]
 
 CLASS_STEP = 32  # the target vector of a class has this length: errors are counted in 1 / 1024
-BALANCE = Fraction(1, 8)  # what an unbalanced record weighs next to a misplaced one, in a joint draw
+BALANCE = Fraction(
+    1, 8
+)  # what an unbalanced record weighs next to a misplaced one, in a joint draw
 CUT_SHARE = Fraction(1, 2)  # of the epsilon of a node, for its cut; the rest chooses the feature
 NO_CANDIDATE = -(1 << 60)
 FEATURE_WEIGHT = 1 << 30  # of each feature in a joint draw, shared by its options
@@ -103,7 +102,7 @@ class NodeSplits:
     def balance(self) -> Integers:
         """The utility of balance of every option."""
         left, total = self.sizes()
-        return -np.abs(MEDIAN.denominator * left - total)
+        return np.asarray(-np.abs(2 * left - total))
 
     def error(self, option: Integers | None = None) -> Integers:
         """The utility of error of every option, or of one for each candidate."""
@@ -152,9 +151,7 @@ def median_cut(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> Integer
     )
 
 
-def choose_splits(
-    splits: NodeSplits, choice: Choice, epsilon: Amount, bits: RandomBits
-) -> Answer:
+def choose_splits(splits: NodeSplits, choice: Choice, epsilon: Amount, bits: RandomBits) -> Answer:
     """The candidate and the option of every node, for epsilon a node.
 
     - ``"pay"``: a median cut for each of K candidates at epsilon / (2 K), then permute-and-flip
