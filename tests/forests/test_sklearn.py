@@ -26,7 +26,7 @@ ESTIMATORS = [
     PrivateForestClassifier(epsilon=100.0, random_state=0),
     PrivateForestRegressor(epsilon=100.0, random_state=0),
     MedianForestClassifier(epsilon=100.0, random_state=0),
-    MedianForestRegressor(epsilon=100.0, random_state=0),
+    MedianForestRegressor(epsilon=1000.0, sampling="shared", random_state=0),
 ]
 
 

@@ -1,6 +1,7 @@
 """The printed bounds against simulation, and the rules that follow from them."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def test_the_tail_bound_holds_in_simulation(depth):
 def test_the_tail_falls_with_the_deviation():
     tails = [leaf_size_tail(t, 5, 0.3) for t in (0, 1, 10, 30, 100)]
     assert tails[0] == 1.0
-    assert all(a >= b for a, b in zip(tails, tails[1:], strict=False))
+    assert all(a >= b for a, b in pairwise(tails))
 
 
 def test_rules_grow_with_records_and_budget():

@@ -163,7 +163,8 @@ class MedianForestClassifier(ClassifierMixin, MedianForest):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the most votes."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     def _target(self) -> int:
         self.classes_ = np.array(self.schema_.classes)

@@ -25,6 +25,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.privacy import split_kernels
 from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.selection import exponential_mechanism, permute_and_flip
 from dpforest.privacy.spends import Amount
@@ -122,15 +123,10 @@ def squares_over_size(numbers: Integers, steps: int) -> Integers:
     >>> squares_over_size(np.array([[3, 1]]), steps=0).tolist()  # 32^2 (9 + 1) / 4
     [2560]
     """
-    if steps:
-        size, sums = numbers[..., 0], numbers[..., 1:]
-    else:
-        size, sums = numbers.sum(axis=-1), CLASS_STEP * numbers
-    n = np.maximum(size, 1)[..., np.newaxis]
-    # S = a n + b, so S^2 / n = a^2 n + 2 a b + b^2 / n, and no square is larger than n^2.
-    a, b = np.divmod(sums, n)
-    whole = (a * (a * n + 2 * b)).sum(axis=-1)
-    return np.asarray(whole + (b * b).sum(axis=-1) // n[..., 0])
+    rows = np.ascontiguousarray(numbers).reshape(-1, numbers.shape[-1])
+    out = np.empty(len(rows), np.int64)
+    split_kernels.squares_over_size(rows, 0 if steps else CLASS_STEP, out)
+    return out.reshape(numbers.shape[:-1])
 
 
 def median_cut(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> Integers:
