@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 PYTEST_JOBS ?= 2
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test lint docs bench bench-accuracy clean
 
 demo: $(STAMPS)/package
 	$(BIN)/dpforest demo
@@ -24,6 +24,9 @@ docs: $(STAMPS)/docs
 
 bench: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.speed
+
+bench-accuracy: $(STAMPS)/bench
+	$(BIN)/python -m benchmarks.accuracy
 
 clean:
 	rm -rf $(VENV) site dist build

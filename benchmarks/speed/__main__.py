@@ -5,9 +5,13 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.speed import boosted_forest, random_forest
+from benchmarks.speed import boosted_forest, matrix_forest, random_forest
 
-FAMILIES = {"boosted": boosted_forest.measure, "random": random_forest.measure}
+FAMILIES = {
+    "boosted": boosted_forest.measure,
+    "random": random_forest.measure,
+    "matrix": matrix_forest.measure,
+}
 
 
 def main(names: list[str]) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from dpforest.features import CategoricalFeature, NumericFeature, Target
     from dpforest.forests.base import load_model
     from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
+    from dpforest.forests.matrix import MatrixForestClassifier
+    from dpforest.forests.matrix_predictor import MatrixForestPredictor
     from dpforest.forests.median import MedianForestClassifier, MedianForestRegressor
     from dpforest.forests.random import RandomDecisionForestClassifier
     from dpforest.schema import Schema
@@ -27,6 +29,8 @@ __version__ = "0.1.0"
 __all__ = [
     "BudgetExceededError",
     "CategoricalFeature",
+    "MatrixForestClassifier",
+    "MatrixForestPredictor",
     "MedianForestClassifier",
     "MedianForestRegressor",
     "ModelFileError",
@@ -56,6 +60,8 @@ _ROOMS = {
     "features": ("CategoricalFeature", "NumericFeature", "Target"),
     "forests.base": ("load_model",),
     "forests.boosted": ("PrivateForestClassifier", "PrivateForestRegressor"),
+    "forests.matrix": ("MatrixForestClassifier",),
+    "forests.matrix_predictor": ("MatrixForestPredictor",),
     "forests.median": ("MedianForestClassifier", "MedianForestRegressor"),
     "forests.random": ("RandomDecisionForestClassifier",),
     "schema": ("Schema",),

@@ -200,7 +200,7 @@ class PrivateEstimator(BaseEstimator):
 
     def _bins(self, X: Any, order: Literal["C", "F"] = "C") -> NDArray[np.uint8]:
         """Bin the rows of a question; columns are matched by name, in any order."""
-        check_is_fitted(self, "ledger_")
+        check_is_fitted(self, "forest_")
         frame = Frame(X)
         if frame.names is None and frame.n_columns != self.n_features_in_:
             raise ValueError(
@@ -219,7 +219,7 @@ class PrivateEstimator(BaseEstimator):
         path : str or Path
             By custom ``name.dpforest``.
         """
-        check_is_fitted(self, "ledger_")
+        check_is_fitted(self, "forest_")
         write_model(path, SavedModel(type(self).__name__, self._facts(), self._arrays()))
 
     @classmethod

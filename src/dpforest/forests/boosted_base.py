@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any, Literal, Self
 
@@ -96,6 +96,11 @@ class BoostedForest(PrivateEstimator):
         streams = Streams.of(self.random_state)
         before = self.forest_ if self.warm_start and hasattr(self, "forest_") else None
         curator = self._open(X, y, groups, streams, continued=before is not None)
+        if before is not None and self.encoding_.schema != self.schema_:
+            raise ValueError(
+                "warm_start goes on with the bins of the first fit, which had another schema: "
+                "keep the schema, or fit a new model"
+            )
         with self._spending():
             if before is None:
                 share = self._prepare(curator)
@@ -152,6 +157,10 @@ class BoostedForest(PrivateEstimator):
             not self.encoding_.feature_bins.categorical.all(),
             asked,
         )
+        if before is not None and self.learning_rate == "auto":
+            # The new trees' noise joins that of the old: as if both were one average.
+            part = plan.n_trees / (plan.n_trees + before.trees.n_trees)
+            plan = replace(plan, learning_rate=part * plan.learning_rate)
         price = purse.price(share, among=plan.n_trees)
         steps = self.ledger_.protection.steps
         loss = make_loss(purse=purse, price=price, steps=steps, **facts)

@@ -353,3 +353,33 @@ def match_numbers(values, numbers, places, missing, unseen, out):
             out[i] = places[low]
         else:
             out[i] = unseen
+
+
+# --- multi-way domains: leaves one by one, and tables of several features ------------------------
+
+
+@njit(nogil=True, cache=True)
+def find_leaves(bins, roots, links, right_bytes, n_children, leaf_id, multiway, depth, out):
+    """Write into ``out[record, tree]`` the leaf of the record in each tree."""
+    node = np.empty(BLOCK, np.uint32)
+    for start in range(0, bins.shape[0], BLOCK):
+        block = bins[start : start + BLOCK]
+        for t in range(roots.shape[0]):
+            _route_block(block, roots[t], links, right_bytes, n_children, multiway, depth, node)
+            for i in range(block.shape[0]):
+                out[start + i, t] = leaf_id[node[i]]
+
+
+@njit(nogil=True, cache=True)
+def count_tables(bins, codes, features, sizes, borders, offsets, out):
+    """Add each record to its cell of each table.
+
+    Table t is over ``features[borders[t]:borders[t + 1]]`` with so many values each; its cells
+    start at row ``offsets[t]`` of ``out[cell, class]``.
+    """
+    for i in range(bins.shape[0]):
+        for t in range(offsets.shape[0]):
+            cell = 0
+            for j in range(borders[t], borders[t + 1]):
+                cell = cell * sizes[j] + bins[i, features[j]]
+            out[offsets[t] + cell, codes[i]] += 1

@@ -57,6 +57,16 @@ def strongest_leaf(
     return out
 
 
+def find_leaves(
+    forest: Forest, bins: NDArray[np.uint8], n_jobs: int | None = None
+) -> NDArray[np.int64]:
+    """For each record, its leaf in each tree, shape (n, n_trees)."""
+    out = np.empty((len(bins), forest.n_trees), np.int64)
+    arrays = forest.routing_arrays
+    map_rows(lambda rows: kernels.find_leaves(bins[rows], *arrays, out[rows]), len(bins), n_jobs)
+    return out
+
+
 def add_tree_values(
     trees: ObliviousTrees,
     bins: NDArray[np.uint8],

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
 
 from dpforest import datasets
 from dpforest.records.encode import encode_labels, match_categories
 from dpforest.records.frames import Frame
+from dpforest.reproduce.recoding import recode, rules_of
 from dpforest.schema import CategoricalFeature, Feature, NumericFeature, Schema, Target
 
 
@@ -37,9 +39,16 @@ def split(dataset: str, positive: str | None, test_share: float, seed: int) -> S
     """Keep a part of a shuffled data set for testing; consecutive seeds test different records.
 
     Ten seeds with a tenth each test every record once, as cross-validation does, so that their
-    mean does not hang on which records happened to be drawn. Then comes a new shuffle.
+    mean does not hang on which records happened to be drawn. Then comes a new shuffle. Where a
+    paper's own split is known (`recoding`), every seed has that one.
     """
     records = load(dataset, positive)
+    split_seed = rules_of(dataset)[2]
+    if split_seed is not None:
+        train, test = train_test_split(
+            np.arange(len(records.y)), test_size=test_share, random_state=split_seed
+        )
+        return Split(_rows(records, train), _rows(records, test))
     n_parts = round(1 / test_share)
     shuffle, part = divmod(seed, n_parts)
     order = np.random.default_rng(shuffle).permutation(len(records.y))
@@ -48,15 +57,17 @@ def split(dataset: str, positive: str | None, test_share: float, seed: int) -> S
     return Split(*(_rows(records, rows) for rows in (~test, test)))
 
 
-def _rows(records: Records, rows: NDArray[np.bool_]) -> Records:
+def _rows(records: Records, rows: NDArray[Any]) -> Records:
     return Records(records.X[rows], records.y[rows], records.schema)
 
 
 @lru_cache(maxsize=1)
 def load(dataset: str, positive: str | None) -> Records:
     """A data set as numbers: categories become their positions, classes likewise."""
-    data = datasets.load(dataset)
-    return to_numbers(data.X, data.y, data.schema, positive)
+    name, rules, _ = rules_of(dataset)
+    data = datasets.load(name)
+    records = to_numbers(data.X, data.y, data.schema, positive)
+    return Records(*recode(records.X, records.y, records.schema, data.schema, rules))
 
 
 def to_numbers(X: Any, y: Any, schema: Schema, positive: str | None = None) -> Records:

@@ -24,10 +24,15 @@ QUICK_VALUES = 3
 
 @dataclass(frozen=True)
 class Published:
-    """A published value and the settings it was reached with, as far as they are known."""
+    """A published value and the settings it was reached with, as far as they are known.
+
+    ``deviation`` is the published standard deviation; a value that much worse still counts as
+    reproduced.
+    """
 
     value: float
     settings: Settings
+    deviation: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -198,8 +203,10 @@ def _parse_row(content: dict[str, Any], grid: dict[str, Any], columns: set[str])
     for column, entry in content["published"].items():
         if column not in columns:
             raise ValueError(f"row {content['label']!r} reports {column!r}, which no fit gives")
-        settings = {name: value for name, value in entry.items() if name != "value"}
-        published[column] = Published(float(entry["value"]), settings)
+        known = ("value", "deviation")
+        settings = {name: value for name, value in entry.items() if name not in known}
+        deviation = float(entry.get("deviation", 0.0))
+        published[column] = Published(float(entry["value"]), settings, deviation)
     return Row(
         label=content["label"],
         dataset=content.get("dataset", content["label"]),

@@ -100,4 +100,5 @@ def _reproduced(table: Table, found: Found | None, published: Published | None) 
     if found is None or published is None:
         return None
     worse = found.value - published.value
-    return (-worse if table.metric == "accuracy" else worse) <= table.tolerance
+    allowed = max(table.tolerance, published.deviation)
+    return (-worse if table.metric == "accuracy" else worse) <= allowed

@@ -1,0 +1,297 @@
+"""Matrix forests (Tajima, Wu, Houmansadr): noise for all leaves, or all votes, together."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from dpforest.forests.base import Neighbors, Streams
+from dpforest.forests.binning import BinSizes, choose_bins, needs_bins
+from dpforest.forests.matrix_base import (
+    Auto,
+    MatrixForest,
+    MatrixVoting,
+    Plan,
+    class_votes,
+    price_each,
+)
+from dpforest.forests.parameters import check_choice
+from dpforest.privacy.curator import Curator, Sampling
+from dpforest.privacy.spends import Pure, exact
+from dpforest.privacy.strategies import Choice, Paths, Workload
+from dpforest.privacy.workload_answers import Cells, Question
+from dpforest.records.routing import add_leaf_values
+from dpforest.records.tables import FoldedEncoding
+from dpforest.schema import Schema
+from dpforest.trees.structure import Forest
+from dpforest.trees.votes import normalise
+
+CUT_SHARE = 0.1  # of epsilon, for cuts that are paid for
+CELLS_A_BIN = 8  # of the finer grid on which they are looked for
+
+
+class MatrixForestClassifier(MatrixForest):
+    """Random multi-way trees whose leaf counts are released together (DP batch training).
+
+    The leaves of all trees are linear queries over one contingency table, so they share their
+    noise by the matrix mechanism: more trees do not mean more noise. Everything but the noisy
+    leaf counts follows from the schema.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        The privacy budget. ``math.inf`` gives the non-private twin.
+    delta : float, default=0.0
+        Above 0, the noise is Gaussian and calibrated to L2 norms.
+    schema : Schema or dict, optional
+        What is public of the table; numeric features need few bins, best by declared cuts.
+    n_estimators, max_depth, n_ensembles, features_per_ensemble : int or "auto", default="auto"
+        The shape: trees in all, their depth, ensembles, and the features of each. ``"auto"``
+        follows `dpforest.forests.matrix_base.make_plan`, from the error formula.
+    n_hint : int, optional
+        A public guess of the number of records, for ``max_depth="auto"``. Without it a fiftieth of
+        epsilon pays for a noisy count.
+    strategy : str, default="auto"
+        ``"auto"`` takes the least expected error; or ``"identity"``, ``"marginals"``,
+        ``"kronecker"``, ``"p_identity"``, ``"mixture"``; or ``"laplace"``, plain Laplace noise on
+        the leaves (the baseline "original" of the paper).
+    sampling : {"shared", "disjoint"}, default="shared"
+        ``"disjoint"`` deals the records out to the trees and adds Laplace noise to each (the
+        baseline "disjoint" of the paper); it takes no strategy and no delta.
+    voting : {"weighted", "hard"}, default="weighted"
+        A leaf votes with its counts, or once for its largest class.
+    max_bins : int, default=5
+        Bins of a numeric feature without declared cuts.
+    cuts : {"schema", "quantiles"}, default="schema"
+        Cut numeric features without declared cuts evenly, or pay a tenth of epsilon for cuts
+        between bins of about equally many records.
+    neighbors, max_records_per_group, random_state, n_jobs, verbose
+        As in `RandomDecisionForestClassifier`.
+
+    Attributes
+    ----------
+    leaf_values_ : ndarray of float64, shape (n_leaves, n_classes)
+        What was released.
+    choices_ : list of Choice
+        The strategy of each ensemble, with the expected errors of all that were considered.
+    plan_, ensembles_, forest_
+        The shape, the trees by ensemble, and all trees as one forest.
+    classes_, ledger_, schema_, encoding_, n_features_in_, feature_names_in_
+        As in `RandomDecisionForestClassifier`.
+
+    Examples
+    --------
+    The tennis example of the paper (Figure 1): two trees of depth 1, without noise.
+
+    >>> import math
+    >>> import numpy as np
+    >>> from dpforest import CategoricalFeature, MatrixForestClassifier, Schema, Target
+    >>> schema = Schema(
+    ...     (
+    ...         CategoricalFeature("outlook", ("sunny", "overcast", "rainy")),
+    ...         CategoricalFeature("windy", ("false", "true")),
+    ...     ),
+    ...     Target(classes=("no", "yes")),
+    ... )
+    >>> X = [["sunny", "false"], ["sunny", "true"], ["overcast", "false"],
+    ...      ["rainy", "false"], ["rainy", "false"], ["rainy", "true"]]
+    >>> y = ["no", "no", "yes", "yes", "yes", "no"]
+    >>> model = MatrixForestClassifier(
+    ...     epsilon=math.inf, schema=schema, n_estimators=2, max_depth=1, random_state=2
+    ... ).fit(X, y)
+
+    T, the ways to the leaves over the six cells of the domain; and C = T D, the leaf counts:
+
+    >>> model.workloads()[0].matrix().toarray().astype(int)
+    array([[1, 1, 0, 0, 0, 0],
+           [0, 0, 1, 1, 0, 0],
+           [0, 0, 0, 0, 1, 1],
+           [1, 0, 1, 0, 1, 0],
+           [0, 1, 0, 1, 0, 1]])
+    >>> model.leaf_values_.astype(int)
+    array([[2, 0],
+           [0, 1],
+           [1, 2],
+           [1, 3],
+           [2, 0]])
+
+    V, the weighted votes for three queries:
+
+    >>> model.votes([["sunny", "true"], ["overcast", "true"], ["overcast", "false"]]).astype(int)
+    array([[4, 0],
+           [2, 1],
+           [1, 4]])
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        schema: Schema | dict[str, Any] | None = None,
+        n_estimators: int | Auto = "auto",
+        max_depth: int | Auto = "auto",
+        n_ensembles: int | Auto = "auto",
+        features_per_ensemble: int | Auto = "auto",
+        n_hint: int | None = None,
+        strategy: str = "auto",
+        sampling: Sampling = "shared",
+        voting: MatrixVoting = "weighted",
+        max_bins: int = 5,
+        cuts: Literal["schema", "quantiles"] = "schema",
+        neighbors: Neighbors = "add_remove",
+        max_records_per_group: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            schema=schema,
+            n_estimators=n_estimators,
+            max_depth=max_depth,
+            n_ensembles=n_ensembles,
+            features_per_ensemble=features_per_ensemble,
+            n_hint=n_hint,
+            strategy=strategy,
+            max_bins=max_bins,
+            neighbors=neighbors,
+            max_records_per_group=max_records_per_group,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.sampling = sampling
+        self.voting = voting
+        self.cuts = cuts
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Grow the trees, choose the strategies and release the leaf counts.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n, n_features)
+        y : array-like of shape (n,)
+        groups : array-like of shape (n,), optional
+            The person of each record; then persons are protected, not records.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters(groups)
+        streams = Streams.of(self.random_state)
+        curator = self._prepare(X, y, groups, streams)
+        with self._spending():
+            paid_cuts = self.cuts == "quantiles" and bool(needs_bins(self.schema_))
+            needs_count = paid_cuts or self.max_depth == "auto"
+            n_records = self._count(curator) if needs_count else 0.0
+            if paid_cuts:
+                self._choose_cuts(curator, n_records)
+            self._grow(self._plan(float(self.epsilon), n_records), streams.structure)
+            self.choices_: list[Choice] = []
+            release = self._release if self.sampling == "shared" else self._release_disjoint
+            self.leaf_values_ = release(curator)
+        if self.verbose:
+            print(self.ledger_.explain())
+        return self
+
+    def workloads(self) -> list[Workload]:
+        """The leaves of each ensemble as queries over its domain: T of the paper."""
+        check_is_fitted(self, "ensembles_")
+        return [Paths(self._domain(e), e.leaf_cells) for e in self.ensembles_]
+
+    def votes(self, X: Any) -> NDArray[np.float64]:
+        """The votes of all trees for each class: V of the paper."""
+        bins = self._bins(X)
+        table = class_votes(self.leaf_values_, self.voting)
+        return add_leaf_values(self.forest_, bins, table, self.n_jobs)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The votes for each class, as probabilities."""
+        return normalise(self.votes(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the most votes."""
+        votes = self.votes(X)
+        return np.asarray(self.classes_[votes.argmax(axis=1)])
+
+    def _check_parameters(self, groups: Any) -> None:
+        super()._check_parameters(groups)
+        check_choice("sampling", self.sampling, ("shared", "disjoint"))
+        check_choice("voting", self.voting, ("hard", "weighted"))
+        check_choice("cuts", self.cuts, ("schema", "quantiles"))
+        if self.sampling == "disjoint" and (self.delta or self.strategy not in ("auto", "laplace")):
+            raise ValueError(
+                "sampling='disjoint' adds Laplace noise to each tree: leave strategy and delta as "
+                "they are, or use sampling='shared'"
+            )
+
+    def _choose_cuts(self, curator: Curator, n_records: float) -> None:
+        """Pay for cuts between bins of about equally many records."""
+        price = Pure(exact(CUT_SHARE) * exact(self.epsilon) / 2)
+        sizes = BinSizes(cells=CELLS_A_BIN * self.max_bins, bins=self.max_bins)
+        found = choose_bins(curator, self.schema_, n_records, price, sizes)
+        self.encoding_ = FoldedEncoding(self.schema_, found.encoding.cuts)
+        curator.encode(self.encoding_)
+
+    def _release(self, curator: Curator) -> NDArray[np.float64]:
+        workloads = self.workloads()
+        price = price_each(curator.ledger.unspent_epsilon, self.delta, len(workloads))
+        self.choices_ = self._choose(workloads, price)
+        n_bins = tuple(int(n) for n in self.encoding_.n_bins)
+        questions = [
+            Question(label, w, choice.strategy, Cells(e.features, n_bins))
+            for label, w, choice, e in zip(
+                self._named(self.choices_), workloads, self.choices_, self.ensembles_, strict=True
+            )
+        ]
+        answers = curator.answer_workload(questions, len(self.classes_), price)
+        return np.concatenate(answers)
+
+    def _release_disjoint(self, curator: Curator) -> NDArray[np.float64]:
+        counts = curator.leaf_counts(
+            self.forest_,
+            len(self.classes_),
+            epsilon=curator.ledger.unspent_epsilon,
+            sampling="disjoint",
+        )
+        return counts.astype(np.float64)
+
+    def _facts(self) -> dict[str, Any]:
+        ensembles = [
+            {"features": list(e.features), "trees": e.forest.n_trees} for e in self.ensembles_
+        ]
+        plan = [
+            self.plan_.n_trees,
+            self.plan_.max_depth,
+            self.plan_.n_ensembles,
+            self.plan_.n_features,
+        ]
+        return super()._facts() | {"ensembles": ensembles, "plan": plan}
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        structure = {f"forest.{name}": a for name, a in self.forest_.to_arrays().items()}
+        return {**structure, "leaf_values": self.leaf_values_}
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super()._restore(facts, arrays)
+        self.encoding_ = FoldedEncoding(self.schema_, self.encoding_.cuts)
+        self.classes_ = np.array(self.schema_.classes)
+        self.plan_ = Plan(*map(int, facts["plan"]))
+        prefix = "forest."
+        self.forest_ = Forest.from_arrays(
+            {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+        )
+        self.leaf_values_ = arrays["leaf_values"]
+        if self.leaf_values_.shape != (self.forest_.n_leaves, len(self.classes_)):
+            raise ValueError("the leaves do not fit the forest")
+        inner = self.forest_.n_children > 0
+        if self.forest_.feature.max(initial=0) >= self.n_features_in_ or not np.array_equal(
+            self.forest_.n_children[inner], self.encoding_.n_bins[self.forest_.feature[inner]]
+        ):
+            raise ValueError("the forest does not fit the features")

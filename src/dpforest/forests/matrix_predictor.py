@@ -1,0 +1,261 @@
+"""Private prediction by matrix forests: batches of records are answered, no model is released."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from pathlib import Path
+from typing import Any, Literal, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dpforest.exceptions import BudgetExceededError
+from dpforest.forests.base import Neighbors, Streams
+from dpforest.forests.matrix_base import Auto, MatrixForest, MatrixVoting, price_each
+from dpforest.forests.parameters import check_choice, check_epsilon
+from dpforest.privacy.spends import exact
+from dpforest.privacy.strategies import Choice, Direct, Paths, Rows, Votes, Workload
+from dpforest.privacy.workload_answers import Cells, OwnLeaves, Population, Question
+from dpforest.records.routing import find_leaves
+from dpforest.schema import Schema
+from dpforest.trees.ensembles import Ensemble
+from dpforest.trees.votes import normalise
+
+Mode = Literal["batch", "subsample"]
+
+
+class MatrixForestPredictor(MatrixForest):
+    """Answers batches of records privately; the trees themselves are never released.
+
+    ``fit`` keeps the records and spends nothing. Each ``predict`` answers one batch and spends
+    ``epsilon_per_batch``; the identical batch asked again gets the identical answer for free.
+    When the budget is used up, `BudgetExceededError` is raised before anything is read.
+    The fitted object holds the records: guard it like them.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        The budget of all batches together.
+    epsilon_per_batch : float, optional
+        What one batch costs; by default all of epsilon goes to the first.
+    delta : float, default=0.0
+        Above 0, one batch may be answered, with Gaussian noise.
+    mode : {"batch", "subsample"}, default="batch"
+        ``"batch"``: all trees count all records, and the votes of the batch are one workload.
+        ``"subsample"``: trees count disjoint records (subsample-and-aggregate).
+    voting : {"weighted", "hard"}, default="weighted"
+        Leaves vote with their counts, or once for their largest class (``"subsample"`` only: where
+        trees share records, one record can turn a leaf of each).
+    strategy : str, default="auto"
+        As in `MatrixForestClassifier`; ``"laplace"`` splits the budget over the queries of the
+        batch (the baseline of the paper).
+    schema, n_estimators, max_depth, n_ensembles, features_per_ensemble, n_hint, max_bins
+        As in `MatrixForestClassifier`; ``max_depth="auto"`` needs ``n_hint`` here, as ``fit``
+        spends nothing.
+    neighbors, max_records_per_group, random_state, n_jobs, verbose
+        As in `RandomDecisionForestClassifier`.
+
+    Attributes
+    ----------
+    choices_ : list of Choice
+        The strategies of the latest batch.
+    ledger_ : Ledger
+        What the batches so far have spent.
+    plan_, ensembles_, forest_, classes_, schema_, encoding_, n_features_in_, feature_names_in_
+        As in `MatrixForestClassifier`.
+
+    Examples
+    --------
+    >>> from dpforest import MatrixForestPredictor, datasets
+    >>> census = datasets.make_census(2_000, random_state=0)
+    >>> predictor = MatrixForestPredictor(
+    ...     epsilon=2.0, epsilon_per_batch=1.0, schema=census.schema, max_depth=2,
+    ...     features_per_ensemble=4, random_state=0,
+    ... ).fit(census.X, census.y)
+    >>> predictor.ledger_.epsilon
+    0.0
+    >>> answer = predictor.predict(census.X[:20])
+    >>> predictor.ledger_.epsilon
+    1.0
+    >>> bool((answer == predictor.predict(census.X[:20])).all()), predictor.ledger_.epsilon
+    (True, 1.0)
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        epsilon_per_batch: float | None = None,
+        delta: float = 0.0,
+        schema: Schema | dict[str, Any] | None = None,
+        n_estimators: int | Auto = "auto",
+        max_depth: int | Auto = "auto",
+        n_ensembles: int | Auto = "auto",
+        features_per_ensemble: int | Auto = "auto",
+        n_hint: int | None = None,
+        mode: Mode = "batch",
+        strategy: str = "auto",
+        voting: MatrixVoting = "weighted",
+        max_bins: int = 5,
+        neighbors: Neighbors = "add_remove",
+        max_records_per_group: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            schema=schema,
+            n_estimators=n_estimators,
+            max_depth=max_depth,
+            n_ensembles=n_ensembles,
+            features_per_ensemble=features_per_ensemble,
+            n_hint=n_hint,
+            strategy=strategy,
+            max_bins=max_bins,
+            neighbors=neighbors,
+            max_records_per_group=max_records_per_group,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.epsilon_per_batch = epsilon_per_batch
+        self.mode = mode
+        self.voting = voting
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Keep the records and grow the trees; releases nothing, spends nothing.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n, n_features)
+        y : array-like of shape (n,)
+        groups : array-like of shape (n,), optional
+            The person of each record; then persons are protected, not records.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters(groups)
+        streams = Streams.of(self.random_state)
+        self._curator = self._prepare(X, y, groups, streams)
+        plan = self._plan(self._batch_epsilon(), float(self.n_hint or 0))
+        self._grow(plan, streams.structure)
+        self._answered: dict[bytes, NDArray[np.float64]] = {}
+        return self
+
+    def votes(self, X: Any) -> NDArray[np.float64]:
+        """The noisy votes for each class; a batch that was answered before costs nothing."""
+        bins = self._bins(X)
+        batch = hashlib.sha256(np.ascontiguousarray(bins).tobytes()).digest()
+        if batch not in self._answered:
+            self._answered[batch] = self._answer(bins)
+            if self.verbose:
+                print(self.ledger_.explain())
+        return self._answered[batch].copy()
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the most votes."""
+        votes = self.votes(X)
+        return np.asarray(self.classes_[votes.argmax(axis=1)])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The votes for each class, as probabilities; one batch, as for `predict`."""
+        return normalise(self.votes(X))
+
+    def workloads(self, X: Any) -> list[Workload]:
+        """The votes for a batch as queries: Q T^T T over cells, or Q T^T over leaves."""
+        return [self._workload(e, self._bins(X)) for e in self.ensembles_]
+
+    def save(self, path: str | Path) -> NoReturn:
+        """Refuse: the predictor holds the records, and a copy could spend its budget twice."""
+        raise TypeError(
+            "a MatrixForestPredictor holds the private records and their budget, so it is not "
+            "saved: keep it in one place, or train a MatrixForestClassifier to have a model"
+        )
+
+    def _answer(self, bins: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Release the votes: everything that can fail without data comes before the debit."""
+        epsilon = exact(self._batch_epsilon())
+        if epsilon > self.ledger_.unspent_epsilon:
+            raise BudgetExceededError(
+                f"a batch costs epsilon = {float(epsilon):g}, but "
+                f"{self.ledger_.epsilon:g} of {float(self.epsilon):g} is spent already. Nothing "
+                "was read or released. Batches that were answered before are answered still"
+            )
+        price = price_each(epsilon, self.delta, len(self.ensembles_))
+        workloads = [self._workload(e, bins) for e in self.ensembles_]
+        if self.strategy == "laplace":
+            choices = [
+                self._per_query(w, e) for w, e in zip(workloads, self.ensembles_, strict=True)
+            ]
+        else:
+            choices = self._choose(workloads, price)
+        questions = [
+            Question(label, w, choice.strategy, self._population(e))
+            for label, w, choice, e in zip(
+                self._named(choices), workloads, choices, self.ensembles_, strict=True
+            )
+        ]
+        self.choices_ = choices
+        answers = self._curator.answer_workload(questions, len(self.classes_), price)
+        return np.sum(answers, axis=0)  # type: ignore[no-any-return]
+
+    def _workload(self, ensemble: Ensemble, bins: NDArray[np.uint8]) -> Workload:
+        leaves = find_leaves(ensemble.forest, bins, self.n_jobs)
+        b, n_trees = leaves.shape
+        if self.mode == "subsample":
+            rows = np.repeat(np.arange(b), n_trees)
+            ones = np.ones(b * n_trees)
+            shape = (b, ensemble.forest.n_leaves)
+            return Rows(sparse.csr_array((ones, (rows, leaves.ravel())), shape=shape))
+        paths = Paths(self._domain(ensemble), ensemble.leaf_cells)
+        subsets, position = np.unique(paths.subsets, return_inverse=True)
+        flat = (np.arange(b)[:, None] * len(subsets) + position[leaves]).ravel()
+        weights = np.bincount(flat, minlength=b * len(subsets)).reshape(b, -1)
+        records = bins[:, list(ensemble.features)].astype(np.int64)
+        return Votes(paths.domain, records, subsets, weights.astype(np.float64))
+
+    def _population(self, ensemble: Ensemble) -> Population:
+        if self.mode == "subsample":
+            return OwnLeaves(ensemble.forest, labels=self.voting == "hard")
+        return Cells(ensemble.features, tuple(int(n) for n in self.encoding_.n_bins))
+
+    def _per_query(self, workload: Workload, ensemble: Ensemble) -> Choice:
+        """A share of the budget for each query: a record changes a vote by 1, or by the trees."""
+        trees = 1 if self.mode == "subsample" else ensemble.forest.n_trees
+        strategy = Direct(workload, sensitivity=workload.n_queries * trees)
+        return Choice("per-query Laplace", strategy, math.nan, {})
+
+    def _batch_epsilon(self) -> float:
+        return float(self.epsilon if self.epsilon_per_batch is None else self.epsilon_per_batch)
+
+    def _check_parameters(self, groups: Any) -> None:
+        super()._check_parameters(groups)
+        check_choice("mode", self.mode, ("batch", "subsample"))
+        check_choice("voting", self.voting, ("hard", "weighted"))
+        if self.mode == "batch" and self.voting == "hard":
+            raise ValueError(
+                "voting='hard' needs mode='subsample': where trees share records, one record can "
+                "turn the label of a leaf of every tree"
+            )
+        if self.epsilon_per_batch is not None:
+            check_epsilon(self.epsilon_per_batch)
+            if self.epsilon_per_batch > self.epsilon:
+                raise ValueError(
+                    f"epsilon_per_batch must be at most epsilon, got {self.epsilon_per_batch!r} "
+                    f"and {self.epsilon!r}"
+                )
+            if self.delta:
+                raise ValueError(
+                    "delta goes to one batch: leave epsilon_per_batch out, or use delta=0"
+                )
+        if self.max_depth == "auto" and self.n_hint is None:
+            raise ValueError(
+                "fit spends nothing, so max_depth='auto' needs n_hint, a public guess of the "
+                "number of records: give one of the two"
+            )

@@ -1,0 +1,172 @@
+import math
+import sys
+
+import numpy as np
+import pytest
+
+from dpforest import BudgetExceededError, CategoricalFeature, MatrixForestPredictor, Schema, Target
+from dpforest.privacy.additive import AdditiveNoise
+from dpforest.records.store import LocalStore
+
+SCHEMA = Schema(
+    tuple(CategoricalFeature(f"x{j}", (0, 1, 2)) for j in range(4)), Target(classes=(0, 1))
+)
+MODES = [("batch", "weighted"), ("subsample", "weighted"), ("subsample", "hard")]
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (1_200, 4))
+    return X, (X[:, 0] + X[:, 1] > 2).astype(int)
+
+
+def make(**settings):
+    settings = {"epsilon": 2.0, "n_estimators": 6, "max_depth": 2, "random_state": 0} | settings
+    return MatrixForestPredictor(schema=SCHEMA, **settings)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "identity", "laplace"])
+@pytest.mark.parametrize(("mode", "voting"), MODES)
+def test_fit_is_free_and_each_batch_costs_its_share(data, mode, voting, strategy):
+    model = make(epsilon_per_batch=1.0, mode=mode, voting=voting, strategy=strategy).fit(*data)
+    assert model.ledger_.epsilon == 0
+    assert not model.ledger_.entries
+    first = model.predict(data[0][:30])
+    assert model.ledger_.epsilon == pytest.approx(1.0, rel=1e-9)
+    np.testing.assert_array_equal(model.predict(data[0][:30]), first)
+    model.predict_proba(data[0][:30])
+    assert len(model.ledger_.entries) == 1
+    model.predict(data[0][30:60])
+    assert model.ledger_.epsilon == pytest.approx(2.0, rel=1e-9)
+    with pytest.raises(BudgetExceededError, match="Nothing was read"):
+        model.predict(data[0][60:90])
+    np.testing.assert_array_equal(model.predict(data[0][:30]), first)
+
+
+@pytest.mark.parametrize(("mode", "voting"), MODES)
+def test_it_learns(data, mode, voting):
+    model = make(mode=mode, voting=voting, epsilon=20.0, max_depth=3, n_estimators=15).fit(*data)
+    assert model.score(data[0][:200], data[1][:200]) > 0.8
+
+
+def test_votes_without_noise_are_those_of_the_definition(data):
+    """V = Q T^T T D, by plain loops."""
+    X, y = data
+    model = make(epsilon=math.inf, n_ensembles=2, features_per_ensemble=3).fit(X, y)
+    votes = model.votes(X[:20])
+    expected = np.zeros((20, 2))
+    for ensemble in model.ensembles_:
+        own = X[:, list(ensemble.features)]
+        for cell in ensemble.leaf_cells:
+            inside = ((cell < 0) | (own == cell)).all(axis=1)
+            counts = np.array([(inside & (y == k)).sum() for k in (0, 1)])
+            expected[inside[:20]] += counts
+    np.testing.assert_allclose(votes, expected, atol=1e-6)
+
+
+def test_workloads_are_the_votes_as_matrices(data):
+    X, _ = data
+    batch, subsample = make().fit(*data), make(mode="subsample").fit(*data)
+    (w,), (rows,) = batch.workloads(X[:9]), subsample.workloads(X[:9])
+    t = np.zeros((batch.forest_.n_leaves, 81))
+    cells = np.stack(np.unravel_index(np.arange(81), (3,) * 4), axis=1)
+    for leaf, cell in enumerate(batch.ensembles_[0].leaf_cells):
+        t[leaf] = ((cell < 0) | (cells == cell)).all(axis=1)
+    q = np.zeros((9, 81))
+    q[np.arange(9), np.ravel_multi_index(X[:9].T, (3,) * 4)] = 1
+    np.testing.assert_array_equal(w.matrix().toarray(), q @ t.T @ t)
+    np.testing.assert_array_equal(rows.matrix().toarray(), q @ t.T)
+
+
+def test_a_refused_batch_reads_nothing(data, monkeypatch):
+    model = make().fit(*data)
+    model.predict(data[0][:5])
+    monkeypatch.setattr(LocalStore, "total", lambda *_: pytest.fail("read"))
+    with pytest.raises(BudgetExceededError):
+        model.predict(data[0][5:10])
+
+
+FILES = ("curator.py", "ledger.py", "workload_answers.py", "additive.py", "noise.py",
+         "matrix_predictor.py", "store.py", "randomness.py")  # fmt: skip
+
+
+class InterruptAt:
+    """Raise KeyboardInterrupt at the n-th line that runs in the files that matter."""
+
+    def __init__(self, n):
+        self.left = n
+
+    def __call__(self, frame, event, argument):
+        if not frame.f_code.co_filename.endswith(FILES):
+            return None
+        if event == "line":
+            self.left -= 1
+            if self.left < 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return self
+
+
+@pytest.mark.parametrize("mode", ["batch", "subsample"])
+def test_an_interrupt_at_any_step_never_leaves_noise_unpaid(data, monkeypatch, mode):
+    drawn = []
+    right = AdditiveNoise.added_to
+
+    def watched(noise, totals, bits):
+        drawn.append(True)
+        return right(noise, totals, bits)
+
+    monkeypatch.setattr(AdditiveNoise, "added_to", watched)
+    X, y = data[0][:50], data[1][:50]
+    model = make(mode=mode, strategy="identity", n_estimators=2, n_ensembles=2).fit(X, y)
+    paid_after = 0
+    for n in range(2_000):
+        model.fit(X, y)
+        drawn.clear()
+        sys.settrace(InterruptAt(n))
+        try:
+            model.predict(X[:3])
+        except KeyboardInterrupt:
+            sys.settrace(None)
+        else:
+            sys.settrace(None)
+            break
+        finally:
+            sys.settrace(None)
+        if drawn:
+            paid_after += 1
+            assert model.ledger_.epsilon == pytest.approx(2.0, rel=1e-9)
+    else:
+        pytest.fail("the prediction never came to an end")
+    assert paid_after > 5
+    assert n > 50
+
+
+def test_the_predictor_is_not_saved(data, tmp_path):
+    with pytest.raises(TypeError, match="holds the private records"):
+        make().fit(*data).save(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"voting": "hard"}, "needs mode='subsample'"),
+        ({"max_depth": "auto"}, "needs n_hint"),
+        ({"epsilon_per_batch": 3.0}, "at most epsilon"),
+        ({"epsilon_per_batch": 1.0, "delta": 1e-6}, "delta goes to one batch"),
+        ({"mode": "loud"}, "mode must be one of"),
+    ],
+)
+def test_wrong_parameters_are_refused(data, settings, message):
+    with pytest.raises(ValueError, match=message):
+        make(**settings).fit(*data)
+
+
+def test_gaussian_batches(data):
+    model = make(delta=1e-6).fit(*data)
+    model.predict(data[0][:40])
+    assert model.ledger_.epsilon <= 2.0
+    assert model.ledger_.delta == 1e-6
+    with pytest.raises(BudgetExceededError):
+        model.predict(data[0][:41])
