@@ -100,19 +100,19 @@ def balanced_depth(n_records: float, epsilon_of_splits: float, risk: float = 0.0
 
 
 def auto_depth(n_records: float, epsilon_of_splits: float) -> int:
-    """The deepest tree whose leaves are expected to hold more records than a median is off by.
+    """The deepest tree whose leaves are expected to hold about as much as a median is off by.
 
     `balanced_depth` is on the safe side: its union bound stops one to three levels early, which
     costs more accuracy than a few empty leaves do (``docs/privacy/median.md`` has the figures).
-    Here a leaf's even share is at least 1 / epsilon_1, the scale of the error of one median.
+    Here a leaf's even share is at least half of 1 / epsilon_1, the scale of one median's error.
 
     Examples
     --------
     >>> auto_depth(500, 1.0), auto_depth(5_000, 1.0), auto_depth(500, math.inf)
-    (5, 8, 6)
+    (6, 9, 6)
     """
     return _deepest(
-        lambda depth, share, epsilon_1: share * epsilon_1 >= 1.0, n_records, epsilon_of_splits
+        lambda depth, share, epsilon_1: share * epsilon_1 >= 0.5, n_records, epsilon_of_splits
     )
 
 
