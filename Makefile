@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 PYTEST_JOBS ?= 2
 
-.PHONY: demo test lint docs bench bench-accuracy clean
+.PHONY: demo test lint docs bench bench-accuracy audit clean
 
 demo: $(STAMPS)/package
 	$(BIN)/dpforest demo
@@ -27,6 +27,9 @@ bench: $(STAMPS)/bench
 
 bench-accuracy: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.accuracy
+
+audit: $(STAMPS)/test
+	$(BIN)/python -m dpforest.audit.suite --report docs/audit.md
 
 clean:
 	rm -rf $(VENV) site dist build

@@ -9,7 +9,15 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dpforest import PrivateForestClassifier, PrivateForestRegressor, load_model
+from dpforest import (
+    NumericFeature,
+    PrivateForestClassifier,
+    PrivateForestRegressor,
+    RandomDecisionForestClassifier,
+    Schema,
+    Target,
+    load_model,
+)
 from dpforest.cli import app, console
 from dpforest.datasets import frames, make_census
 
@@ -298,3 +306,29 @@ def test_gzipped_predictions_can_be_read_again(folder):
     run_well("predict", folder / "model.dpforest", folder / "census.csv", "-o", output)
     table = nw.from_native(frames.read_csv(output, ["prediction"], []), eager_only=True)
     assert table.shape == (600, 1)
+
+
+def test_audit_of_a_model_an_estimator_and_a_control(folder, tmp_path):
+    found = run_well(
+        "audit", "RandomDecisionForestClassifier", "--trials", 400, "--random-state", 0
+    )
+    assert "RandomDecisionForestClassifier: no leak found" in found.stdout
+    caught = run("audit", "half-noise", "--random-state", 0, "--plot", tmp_path / "scores.png")
+    assert caught.exit_code == 1
+    assert "half-noise: LEAKS" in caught.stdout
+    assert (tmp_path / "scores.png").exists()
+
+
+def test_audit_of_a_saved_model(tmp_path):
+    X, y = np.array([[0.0], [1.0]]), [0, 1]
+    schema = Schema((NumericFeature("x", 0, 1),), Target(classes=(0, 1)))
+    forest = RandomDecisionForestClassifier(schema=schema, n_estimators=1, max_depth=1)
+    forest.fit(X, y).save(tmp_path / "small.dpforest")
+    found = run_well("audit", tmp_path / "small.dpforest", "--trials", 400, "--random-state", 0)
+    assert "epsilon = 1, delta = 0" in found.stdout
+
+
+def test_audit_of_nothing_known_is_refused():
+    result = run("audit", "no-such-thing")
+    assert result.exit_code == 1
+    assert "half-noise" in result.stderr

@@ -55,27 +55,29 @@ def float_noise(tree: ast.AST) -> Iterator[str]:
             yield from (f"line {node.lineno}: {name}" for name in drawn)
 
 
-def offences(check, exempt: str) -> list[str]:
-    """What a check finds in every room but the exempt one."""
+def offences(check, *exempt: str) -> list[str]:
+    """What a check finds in every room but the exempt ones."""
     return [
         f"{path.relative_to(ROOT)} {found}"
         for path in sorted(PACKAGE.rglob("*.py"))
-        if path.relative_to(PACKAGE).parts[0] != exempt
+        if path.relative_to(PACKAGE).parts[0] not in exempt
         for found in check(ast.parse(path.read_text(encoding="utf-8")))
     ]
 
 
 def test_only_privacy_takes_exact_totals():
-    assert offences(exact_totals, exempt="privacy") == []
+    assert offences(exact_totals, "privacy") == []
 
 
 def test_only_privacy_imports_noise():
-    assert offences(noise_imports, exempt="privacy") == []
+    # the auditor draws noise for mechanisms of its own; no forest may import it (a contract)
+    assert offences(noise_imports, "privacy", "audit") == []
 
 
 def test_noise_is_never_drawn_in_floating_point():
     # datasets draws synthetic people: no record goes in, so nothing needs hiding
-    assert offences(float_noise, exempt="datasets") == []
+    # and audit holds the control that does it wrong, to show that the low bits tell
+    assert offences(float_noise, "datasets", "audit") == []
 
 
 @pytest.mark.parametrize(
@@ -127,6 +129,7 @@ def test_import_contracts_hold():
         ("forests/random.py", "from dpforest.privacy import noise"),
         ("privacy/curator.py", "from dpforest.forests import random"),
         ("records/store.py", "from dpforest.privacy import ledger"),
+        ("forests/random.py", "from dpforest import audit"),
     ],
 )
 def test_control_a_forbidden_import_breaks_a_contract(tmp_path, file, line):

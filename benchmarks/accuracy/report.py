@@ -69,8 +69,8 @@ def write() -> None:
     lines += [
         "## At epsilon 0.5 against the best peer at epsilon 2",
         "",
-        "Classification sets of at least 1,000 rows; the best peer is the better of diffprivlib and",
-        "tuned DP-EBM. The gap to ExtraTrees, which is not private, is that at epsilon 1.",
+        "Classification sets of at least 1,000 rows; the best peer is the better of diffprivlib",
+        "and tuned DP-EBM. The gap to ExtraTrees, which is not private, is that at epsilon 1.",
         "",
         *against_more_budget(table),
         "",

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpforest import datasets, report, reproduce
+    from dpforest import audit, datasets, report, reproduce
     from dpforest.exceptions import (
         BudgetExceededError,
         ModelFileError,
@@ -43,6 +43,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Target",
+    "audit",
     "datasets",
     "load_model",
     "report",

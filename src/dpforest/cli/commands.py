@@ -155,6 +155,41 @@ def schema(
 
 
 @app.command()
+def audit(
+    model_or_name: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL_OR_NAME",
+            help="A saved model, the name of an estimator (audited in small), or of a control.",
+        ),
+    ],
+    epsilon: Annotated[
+        float | None, typer.Option(help="The claim to test; else what the ledger says.")
+    ] = None,
+    delta: Annotated[float | None, typer.Option(help="Goes with the claim.")] = None,
+    trials: Annotated[int, typer.Option(help="Fits, all in all.")] = 20_000,
+    confidence: Annotated[float, typer.Option(help="Of the lower bound on epsilon.")] = 0.999,
+    plot: Annotated[Path | None, typer.Option(help="Where to draw the scores, a .png.")] = None,
+    random_state: Seed = None,
+) -> None:
+    """Try to catch a forest at leaking more than it says; exits with 1 when it does."""
+    from dpforest.cli import auditing
+
+    if plot is not None:
+        tables.check_output(plot, "--plot")
+    audited = auditing.find(model_or_name, epsilon, delta)
+    options = {"epsilon": epsilon, "delta": delta, "confidence": confidence}
+    leaks = False
+    for report in auditing.run(audited, trials, random_state=random_state, **options):
+        typer.echo(str(report))
+        leaks |= report.leaks
+        if plot is not None:
+            report.plot(plot)
+    if leaks:
+        raise typer.Exit(1)
+
+
+@app.command()
 def reproduce(
     paper: Annotated[str, typer.Argument(help="The paper, for example 004.")],
     table: Annotated[int | None, typer.Option(help="One table of it; else all.")] = None,

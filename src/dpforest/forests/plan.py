@@ -191,7 +191,7 @@ def plan_boosting(
         mu = purse.epsilon * float(tree_share) / math.sqrt(2.0 * n_trees)
     signal = n_records * mu / loss.bound / max(1.0, loss.n_outputs / 2.0)
     step = _total_step(signal, purse.pure)
-    per_round = min(asked.trees_per_round or _per_round(purse, n_records, step), n_trees)
+    per_round = min(asked.trees_per_round or _per_round(purse, step), n_trees)
     rounds = -(-n_trees // per_round)
     damping = (56.0 if loss.kind == "squared" else 15.0 if purse.pure else 20.0) * loss.bound / mu
     return BoostingPlan(
@@ -211,21 +211,20 @@ def _n_trees(purse: Purse, n_records: float) -> int:
     if purse.pure:
         signal = LAPLACE_SIGNAL * n_records * purse.epsilon
         return int(min(max(16.0 * math.pow(signal / 300.0, 0.4), 12.0), 48.0))
-    return 800 if n_records < 20_000 else 400
+    return 800
 
 
-def _per_round(purse: Purse, n_records: float, step: float) -> int:
+def _per_round(purse: Purse, step: float) -> int:
     """Large rounds average structure away; long ways need more rounds to stay stable."""
     if purse.pure:
         return 1
-    per_round = 20 if n_records < 20_000 else 10
-    return per_round // 2 if step > 45.0 else per_round
+    return 10 if step > 45.0 else 20
 
 
 def _total_step(signal: float, pure: bool) -> float:
     """Rounds times learning rate: how far the model goes from where it starts."""
     step = 30.0 * math.pow(signal / 1000.0, 0.35)
-    return min(max(step, 25.0), 45.0 if pure else 60.0)
+    return min(max(step, 25.0), 45.0 if pure else 120.0)
 
 
 def _depth(signal: float, n_features: int, any_numeric: bool, kind: LossKind, pure: bool) -> int:

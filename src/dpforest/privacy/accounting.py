@@ -63,6 +63,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     return min(1.0, max(rounded_up, sys.float_info.min))
 
 
+@lru_cache(maxsize=1024)
 def gaussian_epsilon(mu: float, delta: float) -> float:
     """Return the least epsilon of a mu-GDP mechanism at delta, rounded up.
 
@@ -93,6 +94,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     return high
 
 
+@lru_cache(maxsize=1024)
 def mu_for(epsilon: float, delta: float) -> float:
     """Return the largest mu whose curve stays within (epsilon, delta), rounded down.
 

@@ -72,6 +72,13 @@ class Curator(TreeReleases):
         self._bits = bits
         self.ledger = ledger
 
+    def reopened(self, ledger: Ledger, bits: RandomBits) -> Curator:
+        """A curator of the same records for another ledger: what was checked stays checked.
+
+        For repeated releases, as an audit makes them. Not to be mixed with releases of this one.
+        """
+        return Curator(self._store, ledger, bits)
+
     def encode(self, encoding: Encoding, *, by_feature: bool = False) -> None:
         """Bin the records by a public or already released encoding; releases nothing."""
         self._store.encode(encoding, by_feature=by_feature)

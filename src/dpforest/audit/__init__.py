@@ -1,0 +1,34 @@
+"""Does it leak more than it says? Games, enumeration and attacks against a guarantee."""
+
+from dpforest.audit.controls import controls
+from dpforest.audit.distinguish import audit
+from dpforest.audit.exhaustive import ExhaustiveReport, exhaust
+from dpforest.audit.floating import attack_floating_point
+from dpforest.audit.games import Game
+from dpforest.audit.mechanisms import Mechanism, laplace_count
+from dpforest.audit.membership import MembershipReport, membership_inference
+from dpforest.audit.report import AuditReport
+from dpforest.audit.small import public_estimators, small_estimators, small_versions
+from dpforest.audit.worlds import SMALL_REGRESSION, SMALL_SCHEMA, Pair, Table, worst_pairs
+
+__all__ = [
+    "SMALL_REGRESSION",
+    "SMALL_SCHEMA",
+    "AuditReport",
+    "ExhaustiveReport",
+    "Game",
+    "Mechanism",
+    "MembershipReport",
+    "Pair",
+    "Table",
+    "attack_floating_point",
+    "audit",
+    "controls",
+    "exhaust",
+    "laplace_count",
+    "membership_inference",
+    "public_estimators",
+    "small_estimators",
+    "small_versions",
+    "worst_pairs",
+]

@@ -1,0 +1,216 @@
+"""Run a fit with its draws replaced by a script, to find all that it may release."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpforest.audit.worlds import Table
+from dpforest.forests.base import PrivateEstimator, Streams
+from dpforest.privacy import selection
+from dpforest.privacy.additive import AdditiveNoise
+from dpforest.privacy.curator import Curator
+from dpforest.privacy.randomness import RandomBits
+from dpforest.privacy.spends import Pure
+
+DIGITS = 60
+Probabilities = tuple[Decimal, ...]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One way through the draws of a fit, up to its last release.
+
+    Parameters
+    ----------
+    path : tuple
+        The outcomes of earlier releases.
+    weight : Decimal
+        The probability of this way.
+    choices : tuple of tuple of Decimal
+        The last release, where it is made of independent choices: the probabilities of each.
+    totals, scale : ndarray, Fraction
+        The last release, where it is made of totals with discrete Laplace noise.
+    """
+
+    path: tuple[Any, ...]
+    weight: Decimal
+    choices: tuple[Probabilities, ...] = ()
+    totals: NDArray[np.int64] | None = None
+    scale: Fraction | None = None
+
+
+def branches_of(model: PrivateEstimator, table: Table) -> list[Branch]:
+    """All ways through a fit on a table.
+
+    A draw that is not yet in the script ends it: if the fit asks for no other draw after it, its
+    distribution is the last release; if it does, each outcome of the draw continues the script.
+    """
+    found = []
+    waiting: list[_Script] = [_Script(())]
+    with localcontext(prec=DIGITS):
+        while waiting:
+            script = waiting.pop()
+            _run(model, table, script)
+            if script.goes_on:
+                waiting += script.continued()
+            else:
+                found.append(script.branch())
+    return found
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """Independent draws at one place of a fit: released choices, a secret, or Laplace noise."""
+
+    kind: str
+    rows: tuple[Probabilities, ...] = ()
+    totals: NDArray[np.int64] | None = None
+    scale: Fraction | None = None
+
+
+class _Script:
+    """Outcomes to follow, and the first draw beyond them."""
+
+    def __init__(
+        self, outcomes: tuple[tuple[int, ...], ...], path: tuple[Any, ...] = (),
+        weight: Decimal = Decimal(1),
+    ) -> None:  # fmt: skip
+        self.outcomes, self.path, self.weight = outcomes, path, weight
+        self.position = 0
+        self.last: _Draw | None = None
+        self.goes_on = False  # whether the fit drew again after the last draw
+
+    def next(self, draw: _Draw) -> tuple[int, ...] | None:
+        """The outcome of a draw; None where the script ends."""
+        self.position += 1
+        if self.position <= len(self.outcomes):
+            return self.outcomes[self.position - 1]
+        if self.last is None:
+            self.last = draw
+        else:
+            self.goes_on = True
+        return None
+
+    def continued(self) -> Iterator[_Script]:
+        """The scripts that follow every outcome of the last draw."""
+        assert self.last is not None
+        if self.last.scale is not None:
+            raise ValueError(
+                "a draw after Laplace noise cannot be enumerated: audit it statistically"
+            )
+        for picks in itertools.product(*(range(len(row)) for row in self.last.rows)):
+            weight = self.weight
+            for row, pick in zip(self.last.rows, picks, strict=True):
+                weight *= row[pick]
+            path = self.path if self.last.kind == "secret" else (*self.path, picks)
+            yield _Script((*self.outcomes, picks), path, weight)
+
+    def branch(self) -> Branch:
+        """The way that ended."""
+        last = self.last or _Draw("nothing")
+        if last.kind == "secret":
+            raise ValueError("the fit ended in a secret draw: nothing was released after it")
+        return Branch(self.path, self.weight, last.rows, last.totals, last.scale)
+
+
+def _run(model: PrivateEstimator, table: Table, script: _Script) -> None:
+    bits = _ScriptedBits(script)
+
+    def reopen(X: Any, y: Any, groups: Any, streams: Streams, **options: Any) -> Curator:
+        return type(model)._open(model, X, y, groups, Streams(streams.structure, bits), **options)
+
+    model._open = reopen  # type: ignore[method-assign]
+    try:
+        with _scripted_draws(script):
+            model.fit(table.X, table.y)
+    finally:
+        del model._open
+
+
+class _ScriptedBits(RandomBits):
+    """Gives uniform draws by the script: they are secret, and each value is as likely."""
+
+    def __init__(self, script: _Script) -> None:
+        super().__init__(0)
+        self._script = script
+
+    def uniform_below(self, m: int, size: int) -> NDArray[np.int64]:
+        """The scripted values."""
+        row = (Decimal(1) / Decimal(m),) * m
+        outcome = self._script.next(_Draw("secret", (row,) * size))
+        return np.zeros(size, np.int64) if outcome is None else np.array(outcome, np.int64)
+
+
+@contextmanager
+def _scripted_draws(script: _Script) -> Iterator[None]:
+    """Let choices and noise ask the script; what they are asked about is the real thing."""
+
+    def choose(law: Any) -> Any:
+        def chosen(utilities: Any, *, epsilon: Any, sensitivity: Any, monotone: bool,
+                   bits: RandomBits) -> NDArray[np.int64]:  # fmt: skip
+            table = np.asarray(utilities)
+            rate = selection.selection_rate(epsilon, sensitivity, monotone=monotone)
+            rows = tuple(law(row, rate) for row in table.reshape(-1, table.shape[-1]).tolist())
+            outcome = script.next(_Draw("choice", rows))
+            flat = [0] * len(rows) if outcome is None else outcome
+            return np.array(flat, np.int64).reshape(table.shape[:-1])
+
+        return chosen
+
+    def added(law: AdditiveNoise, totals: NDArray[np.int64], bits: RandomBits) -> Any:
+        if not isinstance(law.loss, Pure):
+            raise ValueError("Gaussian noise has no worst loss: audit it statistically")
+        script.next(_Draw("noise", totals=totals, scale=law.parameter))
+        return totals
+
+    with (
+        patch.object(selection, "permute_and_flip", choose(permute_and_flip_law)),
+        patch.object(selection, "exponential_mechanism", choose(exponential_law)),
+        patch.object(AdditiveNoise, "added_to", added),
+    ):
+        yield
+
+
+def permute_and_flip_law(utilities: list[int], rate: Fraction) -> Probabilities:
+    """The probabilities of permute-and-flip to many digits.
+
+    P(i) = p_i sum over sets S of the others of (-1)^|S| prod p_S / (|S| + 1), from the integral
+    over the arrival time of i.
+    """
+    with localcontext(prec=DIGITS):
+        coins = _coins(utilities, rate)
+        chances = []
+        for i, coin in enumerate(coins):
+            others = coins[:i] + coins[i + 1 :]
+            # elementary[k]: the sum over sets of k others of the product of their coins.
+            elementary = [Decimal(1)]
+            for other in others:
+                pairs = zip([*elementary, Decimal(0)], [Decimal(0), *elementary], strict=True)
+                elementary = [keep + take * other for keep, take in pairs]
+            terms = [(-1) ** k * e / (k + 1) for k, e in enumerate(elementary)]
+            chances.append(coin * sum(terms, Decimal(0)))
+        return tuple(chances)
+
+
+def exponential_law(utilities: list[int], rate: Fraction) -> Probabilities:
+    """The probabilities of the exponential mechanism to many digits."""
+    with localcontext(prec=DIGITS):
+        coins = _coins(utilities, rate)
+        total = sum(coins, Decimal(0))
+        return tuple(coin / total for coin in coins)
+
+
+def _coins(utilities: list[int], rate: Fraction) -> list[Decimal]:
+    step = (-Decimal(rate.numerator) / Decimal(rate.denominator)).exp()
+    best = max(utilities)
+    return [step ** (best - utility) for utility in utilities]
