@@ -1,6 +1,8 @@
 """Median forests: what they spend, what they promise, and that they learn."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -202,3 +204,13 @@ def test_records_are_dealt_once(census, monkeypatch):
 def test_bad_parameters_are_refused_before_anything_is_read(settings, message):
     with pytest.raises(ValueError, match=message):
         MedianForestClassifier(**settings).fit(None, None)
+
+
+def test_a_fresh_interpreter_loads_any_model(tmp_path, census):
+    classifier(census, n_estimators=2, max_depth=2).save(tmp_path / "model.dpforest")
+    code = "import sys, dpforest; print(type(dpforest.load_model(sys.argv[1])).__name__)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "model.dpforest"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert loaded.stdout.strip() == "MedianForestClassifier"

@@ -17,6 +17,7 @@ from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+import dpforest
 from dpforest.exceptions import ModelFileError
 from dpforest.forests.files import SavedModel, read_model, write_model
 from dpforest.forests.parameters import check_choice, check_count, check_delta, check_epsilon
@@ -226,7 +227,7 @@ class PrivateEstimator(BaseEstimator):
     def load(cls, path: str | Path) -> Self:
         """Read a model that `save` wrote; ModelFileError when the file cannot be trusted."""
         saved = read_model(path)
-        kind = ESTIMATORS.get(saved.estimator)
+        kind = estimators().get(saved.estimator)
         if kind is None or not issubclass(kind, cls):
             raise ModelFileError(
                 f"{path} holds a {saved.estimator}, not a {cls.__name__}: "
@@ -266,6 +267,14 @@ class PrivateEstimator(BaseEstimator):
             self.feature_names_in_ = np.array(facts["feature_names_in"], dtype=object)
         cuts = [None if c is None else np.array(c, np.float64) for c in facts["cuts"]]
         self.encoding_ = Encoding(self.schema_, tuple(cuts))
+
+
+def estimators() -> dict[str, type[PrivateEstimator]]:
+    """Every estimator of the library by its name, loaded if it was not."""
+    for name in dpforest.__all__:
+        if name[0].isupper():
+            getattr(dpforest, name)  # classes load when first named, and estimators register
+    return ESTIMATORS
 
 
 def load_model(path: str | Path) -> PrivateEstimator:
