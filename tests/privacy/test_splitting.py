@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpforest.privacy import splitting
+from dpforest.privacy import selection, splitting
 from dpforest.privacy.published import published_splits
 from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.selection import exponential_probabilities, permute_and_flip_probabilities
@@ -105,8 +105,8 @@ def outcomes(splits, choice, monkeypatch):
         def flip(utilities, *, bits, **settings):
             return draw(utilities, permute_and_flip_probabilities, **settings)
 
-        monkeypatch.setattr(splitting, "exponential_mechanism", exponential)
-        monkeypatch.setattr(splitting, "permute_and_flip", flip)
+        monkeypatch.setattr(selection, "exponential_mechanism", exponential)
+        monkeypatch.setattr(selection, "permute_and_flip", flip)
         (candidate,), (option,) = choose_splits(splits, choice, Fraction(EPSILON), None)
         key = (int(candidate), int(option))
         found[key] = found.get(key, 0.0) + math.prod(row[i] for i, row in drawn)

@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.privacy import selection
 from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.selection import exponential_mechanism
 from dpforest.privacy.spends import Amount
 from dpforest.privacy.splitting import NO_CANDIDATE, Answer, Integers, NodeSplits
 from dpforest.trees.level_grower import Published
@@ -58,7 +58,7 @@ def published_splits(
     else:
         epsilon = epsilon if math.isinf(epsilon) else Fraction(epsilon) / 2
         option = _unbalanced(splits, epsilon, bits)
-    candidate = exponential_mechanism(
+    candidate = selection.exponential_mechanism(
         np.where(splits.has_options, splits.error(option), NO_CANDIDATE),
         epsilon=epsilon if math.isinf(epsilon) else Fraction(epsilon) * PRINTED_RATE,
         sensitivity=splits.sensitivity,
@@ -87,7 +87,9 @@ def _between_records(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> I
         n = int(total[place][0])
         ranks = -np.abs(n - 2 * np.arange(n + 1))
         rank = int(
-            exponential_mechanism(ranks, epsilon=epsilon, sensitivity=1, monotone=False, bits=bits)
+            selection.exponential_mechanism(
+                ranks, epsilon=epsilon, sensitivity=1, monotone=False, bits=bits
+            )
         )
         below = left[place][allowed]
         in_gap = allowed[below == rank]
@@ -103,7 +105,7 @@ def _unbalanced(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> Intege
     """The printed sign: exp(+epsilon / 2 abs(left - right)) prefers cuts that divide nothing."""
     weights = splits.weights.copy()
     weights[~splits.has_options, 0] = 1
-    return exponential_mechanism(
+    return selection.exponential_mechanism(
         -splits.balance(),
         epsilon=epsilon,
         sensitivity=1,

@@ -25,9 +25,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy import split_kernels
+from dpforest.privacy import selection, split_kernels
 from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.selection import exponential_mechanism, permute_and_flip
 from dpforest.privacy.spends import Amount
 from dpforest.trees.level_grower import Choice, SplitQuestion
 
@@ -142,7 +141,7 @@ def median_cut(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> Integer
     """
     weights = splits.weights.copy()
     weights[~splits.has_options, 0] = 1  # a candidate that is none needs no care
-    return exponential_mechanism(
+    return selection.exponential_mechanism(
         splits.balance(), epsilon=epsilon, sensitivity=1, monotone=False, bits=bits, weights=weights
     )
 
@@ -176,7 +175,7 @@ def choose_splits(splits: NodeSplits, choice: Choice, epsilon: Amount, bits: Ran
 def _choose_attribute(
     splits: NodeSplits, utility: Integers, epsilon: Amount, bits: RandomBits
 ) -> Integers:
-    return permute_and_flip(
+    return selection.permute_and_flip(
         np.where(splits.has_options, utility, NO_CANDIDATE),
         epsilon=epsilon,
         sensitivity=splits.sensitivity,
@@ -192,7 +191,7 @@ def _one_draw(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> Answer:
     weights = splits.weights
     weights = weights * (FEATURE_WEIGHT // np.maximum(weights.sum(axis=2, keepdims=True), 1))
     n_nodes, _, n_options = weights.shape
-    chosen = exponential_mechanism(
+    chosen = selection.exponential_mechanism(
         utility.reshape(n_nodes, -1),
         epsilon=epsilon,
         sensitivity=splits.sensitivity + penalty,
