@@ -1,5 +1,6 @@
 """Median forests: what they spend, what they promise, and that they learn."""
 
+import itertools
 import math
 import subprocess
 import sys
@@ -19,10 +20,14 @@ from dpforest import (
     datasets,
     load_model,
 )
+from dpforest.audit.exhaustive import exhaust
 from dpforest.privacy.published import MEAN_REASON, REASONS
 from dpforest.records.statistics import Block, LeafSums, TargetGrid
 
 CHOICES = ["pay", "joint", "attribute"]
+SMALL = Schema(
+    (CategoricalFeature("a", (0, 1)), CategoricalFeature("b", (0, 1))), Target(classes=(0, 1))
+)
 
 
 @pytest.fixture(scope="module")
@@ -214,3 +219,15 @@ def test_a_fresh_interpreter_loads_any_model(tmp_path, census):
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert loaded.stdout.strip() == "MedianForestClassifier"
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("leaves", ["label", "counts"])
+def test_whole_forests_keep_their_promise_on_every_pair_of_small_tables(choice, leaves):
+    forest = MedianForestClassifier(
+        epsilon=0.7, schema=SMALL, n_estimators=1, max_depth=1, choice=choice, leaves=leaves,
+        random_state=3,
+    )  # fmt: skip
+    report = exhaust(forest, list(itertools.product((0, 1), repeat=3)), most=3)
+    assert report.holds
+    assert report.worst_loss > 0.3
