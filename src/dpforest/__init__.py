@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
     from dpforest.forests.matrix import MatrixForestClassifier
     from dpforest.forests.matrix_predictor import MatrixForestPredictor
+    from dpforest.forests.median import MedianForestClassifier, MedianForestRegressor
     from dpforest.forests.random import RandomDecisionForestClassifier
     from dpforest.schema import Schema
 
@@ -30,6 +31,8 @@ __all__ = [
     "CategoricalFeature",
     "MatrixForestClassifier",
     "MatrixForestPredictor",
+    "MedianForestClassifier",
+    "MedianForestRegressor",
     "ModelFileError",
     "NoGuaranteeWarning",
     "NumericFeature",
@@ -60,6 +63,7 @@ _ROOMS = {
     "forests.boosted": ("PrivateForestClassifier", "PrivateForestRegressor"),
     "forests.matrix": ("MatrixForestClassifier",),
     "forests.matrix_predictor": ("MatrixForestPredictor",),
+    "forests.median": ("MedianForestClassifier", "MedianForestRegressor"),
     "forests.random": ("RandomDecisionForestClassifier",),
     "schema": ("Schema",),
 }

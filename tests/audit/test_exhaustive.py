@@ -59,7 +59,7 @@ def test_control_half_the_noise_is_caught():
 
 def test_control_shared_trees_with_the_whole_budget_are_caught():
     with (
-        patch.object(curators, "_share", lambda epsilon, n_trees, sampling: epsilon),
+        patch.object(curators, "share_of_tree", lambda epsilon, n_trees, sampling: epsilon),
         patch.object(curators.Branch, "cost", lambda self: self.parts[0].cost()),
     ):
         report = check()

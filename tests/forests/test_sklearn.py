@@ -10,6 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from dpforest import (
     MatrixForestClassifier,
     MatrixForestPredictor,
+    MedianForestClassifier,
+    MedianForestRegressor,
     PrivateForestClassifier,
     PrivateForestRegressor,
     RandomDecisionForestClassifier,
@@ -34,6 +36,8 @@ ESTIMATORS = [
     RandomDecisionForestClassifier(epsilon=100.0, random_state=0),
     PrivateForestClassifier(epsilon=100.0, random_state=0),
     PrivateForestRegressor(epsilon=100.0, random_state=0),
+    MedianForestClassifier(epsilon=100.0, random_state=0),
+    MedianForestRegressor(epsilon=1000.0, sampling="shared", random_state=0),
 ]
 
 

@@ -183,4 +183,4 @@ def test_measures():
     truth, predicted = np.array([1.0, 0.0, 0.0, 1.0]), np.array([1.0, 1.0, 0.0, 1.0])
     assert measure("error", truth, predicted) == 25.0
     assert measure("accuracy", truth, predicted) == 75.0
-    assert measure("mse", truth, predicted) == 0.25
+    assert measure("mse", truth, predicted) == 250.0

@@ -113,7 +113,8 @@ class _Script:
             for row, pick in zip(self.last.rows, picks, strict=True):
                 weight *= row[pick]
             path = self.path if self.last.kind == "secret" else (*self.path, picks)
-            yield _Script((*self.outcomes, picks), path, weight)
+            if weight:  # what has weight 0 is no candidate
+                yield _Script((*self.outcomes, picks), path, weight)
 
     def branch(self) -> Branch:
         """The way that ended."""
@@ -157,10 +158,15 @@ def _scripted_draws(script: _Script) -> Iterator[None]:
 
     def choose(law: Any) -> Any:
         def chosen(utilities: Any, *, epsilon: Any, sensitivity: Any, monotone: bool,
-                   bits: RandomBits) -> NDArray[np.int64]:  # fmt: skip
+                   bits: RandomBits, weights: Any = None) -> NDArray[np.int64]:  # fmt: skip
             table = np.asarray(utilities)
             rate = selection.selection_rate(epsilon, sensitivity, monotone=monotone)
-            rows = tuple(law(row, rate) for row in table.reshape(-1, table.shape[-1]).tolist())
+            listed = table.reshape(-1, table.shape[-1]).tolist()
+            if weights is None:
+                rows = tuple(law(row, rate) for row in listed)
+            else:
+                measure = np.broadcast_to(weights, table.shape).reshape(-1, table.shape[-1])
+                rows = tuple(map(law, listed, [rate] * len(listed), measure.tolist()))
             outcome = script.next(_Draw("choice", rows))
             flat = [0] * len(rows) if outcome is None else outcome
             return np.array(flat, np.int64).reshape(table.shape[:-1])
@@ -202,10 +208,14 @@ def permute_and_flip_law(utilities: list[int], rate: Fraction) -> Probabilities:
         return tuple(chances)
 
 
-def exponential_law(utilities: list[int], rate: Fraction) -> Probabilities:
+def exponential_law(
+    utilities: list[int], rate: Fraction, weights: list[int] | None = None
+) -> Probabilities:
     """The probabilities of the exponential mechanism to many digits."""
     with localcontext(prec=DIGITS):
         coins = _coins(utilities, rate)
+        if weights is not None:
+            coins = [coin * weight for coin, weight in zip(coins, weights, strict=True)]
         total = sum(coins, Decimal(0))
         return tuple(coin / total for coin in coins)
 

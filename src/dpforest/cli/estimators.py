@@ -1,6 +1,6 @@
 """The estimators the command line can train, and which it takes when none is asked for."""
 
-from dpforest.forests.base import ESTIMATORS, PrivateEstimator
+from dpforest.forests.base import PrivateEstimator, estimators
 from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
 from dpforest.schema import Schema
 
@@ -14,7 +14,7 @@ def flagship(schema: Schema) -> type[PrivateEstimator]:
 def find(name: str) -> type[PrivateEstimator]:
     """Return an estimator by its name; ValueError with the known names otherwise."""
     # A base that estimators share is registered as well, but has no answers to give.
-    known = {each: kind for each, kind in ESTIMATORS.items() if hasattr(kind, "predict")}
+    known = {each: kind for each, kind in estimators().items() if hasattr(kind, "predict")}
     if name not in known:
         choices = ", ".join(sorted(known))
         raise ValueError(f"--estimator {name!r} is not known; choose one of: {choices}")

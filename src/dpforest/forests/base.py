@@ -17,6 +17,7 @@ from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+import dpforest
 from dpforest.exceptions import ModelFileError
 from dpforest.forests.files import SavedModel, read_model, write_model
 from dpforest.forests.parameters import check_choice, check_count, check_delta, check_epsilon
@@ -236,7 +237,7 @@ class PrivateEstimator(BaseEstimator):
     def load(cls, path: str | Path) -> Self:
         """Read a model that `save` wrote; ModelFileError when the file cannot be trusted."""
         saved = read_model(path)
-        kind = ESTIMATORS.get(saved.estimator)
+        kind = estimators().get(saved.estimator)
         if kind is None or not issubclass(kind, cls):
             raise ModelFileError(
                 f"{path} holds a {saved.estimator}, not a {cls.__name__}: "
@@ -291,6 +292,14 @@ def _tell_of_schema(schema: Schema, ledger: Ledger) -> None:
             f"the schema was paid for separately, with {schema.ledger.guarantee}{notes}: "
             "whoever sees both the schema and the model sees both releases, which add up"
         )
+
+
+def estimators() -> dict[str, type[PrivateEstimator]]:
+    """Every estimator of the library by its name, loaded if it was not."""
+    for name in dpforest.__all__:
+        if name[0].isupper():
+            getattr(dpforest, name)  # classes load when first named, and estimators register
+    return ESTIMATORS
 
 
 def load_model(path: str | Path) -> PrivateEstimator:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,10 @@ from dpforest.privacy import selection
 from dpforest.privacy.additive import AdditiveNoise, Price, finest_grid
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.spends import Amount, Branch, Gaussian, Pure, Spend, exact
+from dpforest.privacy.spends import Amount, Branch, Gaussian, Pure, Spend
 from dpforest.privacy.strategies import noise_for
+from dpforest.privacy.tree_releases import Sampling as Sampling
+from dpforest.privacy.tree_releases import TreeReleases, share_of_tree
 from dpforest.privacy.workload_answers import Question
 from dpforest.records.encode import Encoding
 from dpforest.records.losses import IntegerLoss
@@ -38,7 +40,6 @@ from dpforest.records.store import RecordStore
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest
 
-Sampling = Literal["shared", "disjoint"]
 COUNT_GRID = 1024  # steps of the noise in a count of 1: as good as continuous
 
 
@@ -53,7 +54,7 @@ class GradientRelease(NamedTuple):
     deviation: float
 
 
-class Curator:
+class Curator(TreeReleases):
     """Holds a store and a ledger, and answers questions about the records for a price.
 
     Parameters
@@ -178,7 +179,7 @@ class Curator:
         ndarray of int64, shape (n_leaves, n_classes)
         """
         steps = self.ledger.protection.steps
-        price = Pure(_share(epsilon, forest.n_trees, sampling))
+        price = Pure(share_of_tree(epsilon, forest.n_trees, sampling))
         noise = AdditiveNoise.for_price(price, l1=steps, l2=float(steps))
         spend = Spend("class counts of the leaves", noise.mechanism(1), noise.loss)
         exact = self._leaf_totals(forest, n_classes, spend, sampling)
@@ -198,7 +199,7 @@ class Curator:
         -------
         ndarray of int64, shape (n_leaves,)
         """
-        per_tree = _share(epsilon, forest.n_trees, sampling)
+        per_tree = share_of_tree(epsilon, forest.n_trees, sampling)
         per_step = per_tree if math.isinf(per_tree) else per_tree / self.ledger.protection.steps
         spend = Spend("labels of the leaves", "permute-and-flip", Pure(per_tree))
         exact = self._leaf_totals(forest, n_classes, spend, sampling)
@@ -241,19 +242,8 @@ class Curator:
     def _leaf_totals(
         self, forest: Forest, n_classes: int, spend: Spend, sampling: Sampling
     ) -> NDArray[np.int64]:
-        """Debit the same spend for every tree, deal the records out if need be, and count."""
-        disjoint = sampling == "disjoint"
-        self.ledger.debit(
-            Branch(
-                f"{forest.n_trees} random trees, depth {forest.max_depth}, {sampling} records",
-                "parallel" if disjoint else "sequential",
-                (spend,),
-                times=forest.n_trees,
-            )
-        )
-        if disjoint:
-            self._store.deal(forest.n_trees, self._bits.uniform_below)
-        return self._store.total(LeafClassCounts(forest, n_classes, disjoint))
+        statistic = LeafClassCounts(forest, n_classes, sampling == "disjoint")
+        return self._totals_of_leaves(forest, statistic, spend, sampling)
 
     def _noisy_counts(
         self, label: str, statistic: Statistic, price: Price, *, cells: int
@@ -277,10 +267,3 @@ class Curator:
         self, statistic: Statistic, noise: AdditiveNoise, grid: int
     ) -> NDArray[np.float64]:
         return noise.added_to(grid * self._store.total(statistic), self._bits) / grid
-
-
-def _share(epsilon: Amount, n_trees: int, sampling: Sampling) -> Amount:
-    """The epsilon of one tree."""
-    if math.isinf(epsilon):
-        return epsilon
-    return exact(epsilon) / (n_trees if sampling == "shared" else 1)

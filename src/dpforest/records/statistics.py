@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.records import kernels
+from dpforest.records import histogram_kernels, kernels
 from dpforest.records.losses import IntegerLoss
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest
@@ -95,6 +95,100 @@ class LeafClassCounts:
             kernels.count_own_leaves(block.bins, block.target, block.part, *arrays, total)
         else:
             kernels.count_leaves(block.bins, block.target, *arrays, total)
+
+
+@dataclass(frozen=True)
+class TargetGrid:
+    """A bounded target as whole steps above its lower bound; ``steps`` of them in its range."""
+
+    low: float
+    high: float
+    steps: int
+
+    @property
+    def scale(self) -> float:
+        """Steps in a unit of the target."""
+        return self.steps / (self.high - self.low)
+
+
+@dataclass(frozen=True)
+class NodeHistograms:
+    """Each record in the bins of the candidate features of its leaves: what a split is chosen by.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees so far, binary; their leaves are the nodes that may be split.
+    candidates : ndarray of int32, shape (n_leaves, n_candidates)
+        The features that a leaf may ask for; -1 for none.
+    n_bins : int
+        Room for this many bins a feature.
+    leaves : range
+        The leaves to look at.
+    target : int or TargetGrid
+        The number of classes, or how the target is counted.
+    disjoint : bool
+        Whether a record counts only in the tree of its part.
+    """
+
+    forest: Forest
+    candidates: NDArray[np.int32]
+    n_bins: int
+    leaves: range
+    target: int | TargetGrid
+    disjoint: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Leaves by candidates by bins by classes, or by 2: records, sum of targets."""
+        numbers = 2 if isinstance(self.target, TargetGrid) else self.target
+        return (len(self.leaves), self.candidates.shape[1], self.n_bins, numbers)
+
+    def add(self, block: Block, total: NDArray[np.int64]) -> None:
+        """Add the records of each bin."""
+        grid = self.target if isinstance(self.target, TargetGrid) else None
+        histogram_kernels.node_histograms(
+            block.bins,
+            block.target,
+            _parts(block, self.disjoint),
+            *self.forest.routing_arrays,
+            self.candidates,
+            self.leaves.start,
+            grid.low if grid else 0.0,
+            grid.scale if grid else 0.0,
+            total,
+        )
+
+
+@dataclass(frozen=True)
+class LeafSums:
+    """1 and the target of each record, in steps, in its leaf of every tree or of its own tree."""
+
+    forest: Forest
+    target: TargetGrid
+    disjoint: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Leaves by 2: records, sum of targets."""
+        return (self.forest.n_leaves, 2)
+
+    def add(self, block: Block, total: NDArray[np.int64]) -> None:
+        """Add the records and their targets."""
+        histogram_kernels.leaf_sums(
+            block.bins,
+            block.target,
+            _parts(block, self.disjoint),
+            *self.forest.routing_arrays,
+            self.target.low,
+            self.target.scale,
+            total,
+        )
+
+
+def _parts(block: Block, disjoint: bool) -> NDArray[np.int32]:
+    """The tree of each record, or nothing where all trees see all records."""
+    return block.part if disjoint and block.part is not None else np.empty(0, np.int32)
 
 
 @dataclass(frozen=True)

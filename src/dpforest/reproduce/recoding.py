@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.schema import CategoricalFeature, Feature, NumericFeature, Schema
+from dpforest.schema import CategoricalFeature, Feature, NumericFeature, Schema, Target
 
 Rules = Mapping[str, Any]
 
@@ -48,9 +48,13 @@ def recode(
         With the names of the categories.
     rules : mapping
         ``features`` to keep, ``complete`` for records without missing values only, ``cuts`` of
-        numeric features, ``groups`` of categories that become one, and features whose
-        ``missing_is_a_category``.
+        numeric features, ``groups`` of categories that become one, features whose
+        ``missing_is_a_category``, and the bounds of a ``target`` to be scaled to [0, 1].
     """
+    if "target" in rules:
+        low, high = rules["target"]
+        y = (y - low) / (high - low)
+        schema = Schema(schema.features, Target(low=0.0, high=1.0))
     if rules.get("complete"):
         whole = ~np.isnan(X).any(axis=1)
         X, y = X[whole], y[whole]

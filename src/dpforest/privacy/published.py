@@ -1,0 +1,130 @@
+"""Splits and leaves just as the median papers print them, for research: none of it is private.
+
+Consul and Williamson (DiPriMe) and the thesis (DPRF_thesis) claim differential privacy for these,
+and the claims fail for the reasons below, which the curator writes into the ledger before it uses
+them. They are here to reproduce the papers' figures.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpforest.privacy import selection
+from dpforest.privacy.randomness import RandomBits
+from dpforest.privacy.spends import Amount
+from dpforest.privacy.splitting import NO_CANDIDATE, Answer, Integers, NodeSplits
+from dpforest.trees.level_grower import Published
+
+SHARED_REASONS = (
+    "as published: K medians are computed on the same records and one is kept; that is K releases, "
+    "and one was paid for",
+    "as published: the error of a split is scaled by the number of records of the node, which is "
+    "private",
+)
+REASONS: dict[Published, tuple[str, ...]] = {
+    "diprime": (
+        "as published: a cut is drawn evenly between two neighbouring records, whose distance is "
+        "private and not bounded",
+        *SHARED_REASONS,
+    ),
+    "thesis": (
+        *SHARED_REASONS,
+        "as published: a node stops when it is pure, has fewer than 4 records on a side, or cannot "
+        "be divided, which reads the records for free",
+    ),
+}
+MEAN_REASON = (
+    "as published: the noise in the mean of a leaf is scaled by its number of records, which is "
+    "private"
+)
+FEWEST = 4  # records on each side of a split of the thesis
+PRINTED_RATE = Fraction(1, 8)  # of the choice of an attribute: epsilon N MSE / (8 B^2), B = 1
+
+
+def published_splits(
+    splits: NodeSplits, published: Published, epsilon: Amount, bits: RandomBits
+) -> Answer:
+    """The candidate and the option of every node by the printed mechanisms; -1 stops a node.
+
+    DiPriMe's text is followed where its pseudo-code differs: the whole epsilon of a level stands in
+    both formulas, and the choice of a feature has the factor N. The thesis halves it.
+    """
+    if published == "diprime":
+        option = _between_records(splits, epsilon, bits)
+    else:
+        epsilon = epsilon if math.isinf(epsilon) else Fraction(epsilon) / 2
+        option = _unbalanced(splits, epsilon, bits)
+    candidate = selection.exponential_mechanism(
+        np.where(splits.has_options, splits.error(option), NO_CANDIDATE),
+        epsilon=epsilon if math.isinf(epsilon) else Fraction(epsilon) * PRINTED_RATE,
+        sensitivity=splits.sensitivity,
+        monotone=True,
+        bits=bits,
+    )
+    option = np.take_along_axis(option, candidate[:, np.newaxis], axis=1)[:, 0]
+    if published == "thesis":
+        candidate = np.where(_stops(splits, candidate, option), -1, candidate)
+    return candidate, option
+
+
+def _between_records(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> Integers:
+    """A rank j with weight exp(-epsilon / 2 abs(n - 2 j)), then any cut in its gap, evenly.
+
+    A rank in the middle of a bin, where the public grid has no cut, takes one of the two
+    cuts around the bin. Where nothing is left to draw from, the cut is drawn evenly.
+    """
+    left, total = splits.sizes()
+    option = np.empty(left.shape[:2], np.int64)
+    for place in np.ndindex(option.shape):
+        allowed = np.flatnonzero(splits.weights[place])
+        if not len(allowed):
+            option[place] = 0
+            continue
+        n = int(total[place][0])
+        ranks = -np.abs(n - 2 * np.arange(n + 1))
+        rank = int(
+            selection.exponential_mechanism(
+                ranks, epsilon=epsilon, sensitivity=1, monotone=False, bits=bits
+            )
+        )
+        below = left[place][allowed]
+        in_gap = allowed[below == rank]
+        if not len(in_gap):
+            after = int(np.searchsorted(np.sort(below), rank))
+            around = np.argsort(below, kind="stable")
+            in_gap = allowed[around[max(after - 1, 0) : after + 1]]
+        option[place] = in_gap[bits.uniform_below(len(in_gap), 1)[0]]
+    return option
+
+
+def _unbalanced(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> Integers:
+    """The printed sign: exp(+epsilon / 2 abs(left - right)) prefers cuts that divide nothing."""
+    weights = splits.weights.copy()
+    weights[~splits.has_options, 0] = 1
+    return selection.exponential_mechanism(
+        -splits.balance(),
+        epsilon=epsilon,
+        sensitivity=1,
+        monotone=False,
+        bits=bits,
+        weights=weights,
+    )
+
+
+def _stops(splits: NodeSplits, candidate: Integers, option: Integers) -> NDArray[np.bool_]:
+    left, total = splits.sizes()
+    rows = np.arange(len(candidate))
+    on_left = left[rows, candidate, option]
+    few = np.minimum(on_left, total[rows, candidate, 0] - on_left) < FEWEST
+    pure = splits.total[rows, candidate, 0].max(axis=1) == total[rows, candidate, 0]
+    return np.asarray(few | pure)
+
+
+def published_means(totals: Integers, noisy_sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Noisy sums over exact numbers of records; the middle of the range where there are none."""
+    size = totals[:, 0]
+    return np.where(size > 0, noisy_sums / np.maximum(size, 1), 0.5)
