@@ -173,3 +173,8 @@ def test_noise_costs_no_more_than_the_price_and_scales_with_steps_and_changes():
     workload = marginals(DOMAIN, [(0,)])
     assert expected_error(workload, strategy, Pure("inf")) == 0.0
     assert expected_error(workload, strategy, Pure(10**9)) == 0.0
+
+
+def test_the_norm_of_many_factors_does_not_wrap_around():
+    factor = np.array([[300, 0], [0, 300], [200, 200]])
+    assert Kronecker((factor,) * 12).norm(2) == (300**2 + 200**2) ** 12
