@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
 from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights, needs_bins
 from dpforest.forests.boosting import BoostedTrees, boost
+from dpforest.forests.files import named, of_group
 from dpforest.forests.parameters import (
     check_count,
     check_count_or_auto,
@@ -250,9 +251,8 @@ class BoostedForest(PrivateEstimator):
         }
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        structure = {f"trees.{name}": a for name, a in self.forest_.trees.to_arrays().items()}
         return {
-            **structure,
+            **named("trees", self.forest_.trees.to_arrays()),
             "values": self.forest_.values,
             "feature_importances": self.feature_importances_,
         }
@@ -264,10 +264,7 @@ class BoostedForest(PrivateEstimator):
         self._clipped = bool(facts["clipped"])
         weights = tuple(None if w is None else np.array(w) for w in facts["bin_weights"])
         self._keep_bins(PrivateBins(self.encoding_, weights))
-        prefix = "trees."
-        trees = ObliviousTrees.from_arrays(
-            {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
-        )
+        trees = ObliviousTrees.from_arrays(of_group("trees", arrays))
         self.forest_ = BoostedTrees(trees, arrays["values"].astype(np.float32))
         self.feature_importances_ = arrays["feature_importances"]
         self.forest_.refuse_misfits(self.n_features_in_)

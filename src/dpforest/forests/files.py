@@ -40,6 +40,17 @@ class SavedModel:
     arrays: dict[str, NDArray[Any]]
 
 
+def named(group: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The arrays of one thing, under names that say so."""
+    return {f"{group}.{name}": array for name, array in arrays.items()}
+
+
+def of_group(group: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The arrays that `named` named, under their own names."""
+    prefix = f"{group}."
+    return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+
+
 def write_model(path: str | Path, model: SavedModel) -> None:
     """Write a model; the file appears whole or not at all."""
     path = Path(path)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpforest.forests.base import Neighbors, Streams
 from dpforest.forests.binning import BinSizes, choose_bins, needs_bins
+from dpforest.forests.files import named, of_group
 from dpforest.forests.matrix_base import (
     Auto,
     MatrixForest,
@@ -275,18 +276,14 @@ class MatrixForestClassifier(MatrixForest):
         return super()._facts() | {"ensembles": ensembles, "plan": plan}
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        structure = {f"forest.{name}": a for name, a in self.forest_.to_arrays().items()}
-        return {**structure, "leaf_values": self.leaf_values_}
+        return {**named("forest", self.forest_.to_arrays()), "leaf_values": self.leaf_values_}
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
         self.encoding_ = FoldedEncoding(self.schema_, self.encoding_.cuts)
         self.classes_ = np.array(self.schema_.classes)
         self.plan_ = Plan(*map(int, facts["plan"]))
-        prefix = "forest."
-        self.forest_ = Forest.from_arrays(
-            {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
-        )
+        self.forest_ = Forest.from_arrays(of_group("forest", arrays))
         self.leaf_values_ = arrays["leaf_values"]
         if self.leaf_values_.shape != (self.forest_.n_leaves, len(self.classes_)):
             raise ValueError("the leaves do not fit the forest")

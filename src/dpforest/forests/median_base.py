@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpforest.exceptions import NoGuaranteeWarning
 from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
+from dpforest.forests.files import named, of_group
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
 from dpforest.privacy.curator import Curator, Sampling
 from dpforest.privacy.spends import Amount, Pure, exact
@@ -190,15 +191,11 @@ class MedianForest(PrivateEstimator):
             raise ValueError("variant='as_published' is about median splits: use splits='median'")
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        structure = {f"forest.{name}": a for name, a in self.forest_.to_arrays().items()}
-        return {**structure, "leaf_values": self.leaf_values_}
+        return {**named("forest", self.forest_.to_arrays()), "leaf_values": self.leaf_values_}
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
-        prefix = "forest."
-        self.forest_ = Forest.from_arrays(
-            {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
-        )
+        self.forest_ = Forest.from_arrays(of_group("forest", arrays))
         self.leaf_values_ = arrays["leaf_values"]
         if self.forest_.feature.max(initial=0) >= self.n_features_in_:
             raise ValueError("the forest asks for a feature that is not there")

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
+from dpforest.forests.files import named, of_group
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
 from dpforest.privacy.curator import Curator, Sampling
 from dpforest.privacy.spends import Pure, exact
@@ -272,9 +273,8 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
         self._leaf_votes = leaf_votes(counts, self.voting, rng)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        structure = {f"forest.{name}": a for name, a in self.forest_.to_arrays().items()}
         return {
-            **structure,
+            **named("forest", self.forest_.to_arrays()),
             "leaf_counts": self.leaf_counts_,
             "leaf_votes": self._leaf_votes,
             "confidence": self._confidence,
@@ -283,10 +283,7 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
         self.classes_ = np.array(self.schema_.classes)
-        prefix = "forest."
-        self.forest_ = Forest.from_arrays(
-            {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
-        )
+        self.forest_ = Forest.from_arrays(of_group("forest", arrays))
         expected = (self.forest_.n_leaves, len(self.classes_))
         self.leaf_counts_ = arrays["leaf_counts"]
         self._leaf_votes = arrays["leaf_votes"]
