@@ -25,7 +25,7 @@ LAPLACE_SIGNAL = 0.158  # what a unit of pure epsilon is worth next to a unit of
 FOCUS: dict[LossKind, tuple[float, float]] = {
     "logistic": (0.8, 1.0),
     "softmax": (0.8, 1.0),
-    "squared": (0.95, 3.0),
+    "squared": (0.95, 4.0),
 }
 
 
@@ -189,7 +189,7 @@ def plan_boosting(
         # Laplace noise of deviation sqrt(2) T / epsilon is that of a Gaussian budget of this mu.
         mu = purse.epsilon * float(tree_share) / math.sqrt(2.0 * n_trees)
     signal = n_records * mu / loss.bound / max(1.0, loss.n_outputs / 2.0)
-    step = _total_step(signal, purse.pure)
+    step = _total_step(signal, loss.kind, purse.pure)
     per_round = min(asked.trees_per_round or _per_round(purse, step), n_trees)
     rounds = -(-n_trees // per_round)
     damping = (56.0 if loss.kind == "squared" else 15.0 if purse.pure else 20.0) * loss.bound / mu
@@ -220,8 +220,10 @@ def _per_round(purse: Purse, step: float) -> int:
     return 10 if step > 45.0 else 20
 
 
-def _total_step(signal: float, pure: bool) -> float:
+def _total_step(signal: float, kind: LossKind, pure: bool) -> float:
     """Rounds times learning rate: how far the model goes from where it starts."""
+    if kind == "squared":
+        return min(max(38.0 * math.pow(signal / 1000.0, 0.45), 10.0), 120.0)
     step = 30.0 * math.pow(signal / 1000.0, 0.35)
     return min(max(step, 25.0), 45.0 if pure else 120.0)
 
