@@ -34,6 +34,13 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
         {"sampling": "disjoint"},
     ),
     "MatrixForestPredictor": ({"strategy": "identity"},),
+    "MedianForestClassifier": (
+        {"choice": "joint", "n_candidates": 2},
+        {"choice": "pay", "n_candidates": 2},
+        {"choice": "attribute", "n_candidates": 2, "sampling": "shared"},
+        {"leaves": "label", "max_depth": 1},
+    ),
+    "MedianForestRegressor": ({"n_candidates": 2},),
     "PrivateForestClassifier": ({"n_hint": 5, "n_estimators": 1}, {"delta": 0.0}),
     "PrivateForestRegressor": ({"n_hint": 5, "n_estimators": 1}, {"delta": 0.0}),
 }
