@@ -97,11 +97,6 @@ class BoostedForest(PrivateEstimator):
         before = self.forest_ if self.warm_start and self._complete else None
         streams = Streams.of(self.random_state, skip=before.trees.n_trees if before else 0)
         curator = self._open(X, y, groups, streams, continued=before is not None)
-        if before is not None and self.encoding_.schema != self.schema_:
-            raise ValueError(
-                "warm_start goes on with the bins of the first fit, which had another schema: "
-                "keep the schema, or fit a new model"
-            )
         with self._spending():
             if before is None:
                 share = self._prepare(curator)

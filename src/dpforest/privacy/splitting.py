@@ -34,9 +34,8 @@ Integers = NDArray[np.int64]
 Answer = tuple[Integers, Integers]
 
 CLASS_STEP = 32  # the target vector of a class has this length: errors are counted in 1 / 1024
-BALANCE = Fraction(
-    1, 8
-)  # what an unbalanced record weighs next to a misplaced one, in a joint draw
+# What an unbalanced record weighs next to a misplaced one, in a joint draw.
+BALANCE = Fraction(1, 8)
 CUT_SHARE = Fraction(1, 2)  # of the epsilon of a node, for its cut; the rest chooses the feature
 NO_CANDIDATE = -(1 << 60)
 FEATURE_WEIGHT = 1 << 30  # of each feature in a joint draw, shared by its options
