@@ -10,6 +10,7 @@ from dpforest import (
     NumericFeature,
     Schema,
     Target,
+    datasets,
     load_model,
 )
 from dpforest.forests.matrix_base import make_plan
@@ -190,3 +191,11 @@ def test_groups_and_replacement_raise_the_noise(data):
     assert grouped.ledger_.epsilon <= 1.0
     assert grouped.ledger_.protection.steps == 3
     assert make(neighbors="replace_one").fit(X, y).ledger_.protection.steps == 2
+
+
+def test_more_ensembles_than_trees_are_refused_before_anything_is_spent():
+    census = datasets.make_census(300, random_state=0)
+    forest = MatrixForestClassifier(schema=census.schema, n_estimators=2, n_ensembles=3)
+    with pytest.raises(ValueError, match="n_ensembles must be at most"):
+        forest.fit(census.X, census.y)
+    assert not hasattr(forest, "ledger_")

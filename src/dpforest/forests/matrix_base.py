@@ -87,6 +87,8 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
         self._check_shared_parameters(groups)
         for name in ("n_estimators", "max_depth", "n_ensembles", "features_per_ensemble"):
             check_count_or_auto(name, getattr(self, name))
+        if "auto" not in (self.n_ensembles, self.n_estimators):
+            _refuse_empty_ensembles(int(self.n_ensembles), int(self.n_estimators))
         if self.n_hint is not None:
             check_count("n_hint", self.n_hint)
         check_choice("strategy", self.strategy, ("auto", *STRATEGIES))
@@ -101,11 +103,7 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
         return curator
 
     def _grow(self, plan: Plan, rng: np.random.Generator) -> None:
-        if plan.n_ensembles > plan.n_trees:
-            raise ValueError(
-                f"n_ensembles must be at most n_estimators, got {plan.n_ensembles} and "
-                f"{plan.n_trees}: every ensemble has a tree at least"
-            )
+        _refuse_empty_ensembles(plan.n_ensembles, plan.n_trees)
         self.plan_ = plan
         self.ensembles_ = grow_ensembles(
             self.encoding_.feature_bins,
@@ -223,3 +221,11 @@ def class_votes(values: NDArray[np.float64], voting: str) -> NDArray[np.float64]
         return values
     largest = values == values.max(axis=1, keepdims=True)
     return np.asarray(largest / largest.sum(axis=1, keepdims=True))
+
+
+def _refuse_empty_ensembles(n_ensembles: int, n_trees: int) -> None:
+    if n_ensembles > n_trees:
+        raise ValueError(
+            f"n_ensembles must be at most n_estimators, got {n_ensembles} and {n_trees}: every "
+            "ensemble has a tree at least"
+        )
