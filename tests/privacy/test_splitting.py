@@ -201,9 +201,21 @@ def test_the_thesis_stops_pure_nodes():
     assert candidate[0] == -1
 
 
-def test_the_thesis_prefers_cuts_that_divide_nothing():
+def test_the_thesis_cuts_near_the_median():
     mixed = [(0, 0, 0)] * 40 + [(1, 0, 1)] * 20 + [(2, 0, 1)] * 10
     splits = splits_of(mixed, 0)
     only = NodeSplits(splits.left, splits.total, np.array([[[1, 1], [0, 0]]]), 0)
     _, option = published_splits(only, "thesis", Fraction(100), RandomBits(0))
-    assert option[0] == 1  # 60 against 10, although 40 against 30 is on offer
+    assert option[0] == 0  # 40 against 30, although 60 against 10 is on offer
+
+
+def test_control_the_balance_of_the_thesis_is_no_monotone_score():
+    """Its rate, epsilon for a sensitivity of 1, is for scores that all move the same way."""
+    laws = {
+        w: exponential_probabilities(
+            splits_of(w, 0).balance()[0, 0], epsilon=EPSILON, sensitivity=1, monotone=True
+        )
+        for w in WORLDS[0]
+    }
+    losses = [np.abs(np.log(a / b)).max() for a, b in neighbours(0, laws)]
+    assert max(losses) > EPSILON + SLACK

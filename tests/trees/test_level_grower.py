@@ -103,3 +103,17 @@ def test_missing_values_go_with_the_first_or_the_last_bin():
         expected = ends[0] if question.missing_first[feature] else ends[1]
         missing = int(BINS.n_values[feature])
         assert word >> missing & 1 == word >> int(expected) & 1
+
+
+def test_even_cuts_lie_evenly_in_the_box_of_a_node():
+    bins = FeatureBins(np.array([200]), np.array([201]), np.array([False]))
+    grower = LevelGrower(
+        bins, np.ones((1, 256), np.int64), n_trees=1, n_candidates=1, categories="subset",
+        rng=np.random.default_rng(0), even_cuts=3,
+    )  # fmt: skip
+    offered = []
+    for _ in range(2):
+        question = grower.ask()
+        offered.append(np.flatnonzero(question.weights(slice(0, 1))[0, 0]).tolist())
+        grower.answer(np.zeros(len(question.features), np.int64), np.array([99]))
+    assert offered == [[49, 99, 149], [24, 49, 74]]  # of 200 bins, then of the left 100

@@ -60,7 +60,7 @@ class MedianForestClassifier(ClassifierMixin, MedianForest):
         see all records and share epsilon.
     cuts : {"range", "grid"}, default="range"
         Cut the public range anywhere (at the borders of `max_bins` bins, by their lengths), or at
-        ten even places, as the thesis does.
+        ten even places of what is left of it in a node, as the thesis does.
     categories : {"subset", "one_vs_rest"}, default="subset"
         Cut a random order of the categories, or split one category off the rest.
     leaves : {"counts", "label"}, default="counts"

@@ -99,8 +99,7 @@ class MedianForest(PrivateEstimator):
         curator = self._open(X, y, groups, streams)
         if self.variant is not None:
             self._say_there_is_no_guarantee()
-        bins = GRID_CUTS + 1 if self.cuts == "grid" else self.max_bins
-        self.encoding_ = Encoding.from_schema(self.schema_, max_bins=bins)
+        self.encoding_ = Encoding.from_schema(self.schema_, max_bins=self.max_bins)
         curator.encode(self.encoding_)
         with self._spending():
             self.forest_ = self._grow(curator, streams.structure)
@@ -120,6 +119,7 @@ class MedianForest(PrivateEstimator):
             n_trees=n_trees,
             n_candidates=self.n_candidates,
             categories=self.categories,
+            even_cuts=GRID_CUTS if self.cuts == "grid" else 0,
             rng=rng,
         )
         unspent = curator.ledger.unspent_epsilon

@@ -33,16 +33,18 @@ REASONS: dict[Published, tuple[str, ...]] = {
     ),
     "thesis": (
         *SHARED_REASONS,
-        "as published: a node stops when it is pure, has fewer than 4 records on a side, or cannot "
-        "be divided, which reads the records for free",
+        "as published: the balance of a cut is taken for a monotone score, which it is not",
+        "as published: a node stops when it is pure or has fewer than 4 records, which reads the "
+        "records for free",
     ),
 }
 MEAN_REASON = (
     "as published: the noise in the mean of a leaf is scaled by its number of records, which is "
     "private"
 )
-FEWEST = 4  # records on each side of a split of the thesis
-PRINTED_RATE = Fraction(1, 8)  # of the choice of an attribute: epsilon N MSE / (8 B^2), B = 1
+FEWEST = 4  # records of a node that the thesis splits
+DIPRIME_RATE = Fraction(1, 8)  # of the choice of a feature: epsilon N MSE / (8 B^2), B = 1
+THESIS_RATE = Fraction(1, 4)
 
 
 def published_splits(
@@ -50,25 +52,37 @@ def published_splits(
 ) -> Answer:
     """The candidate and the option of every node by the printed mechanisms; -1 stops a node.
 
-    DiPriMe's text is followed where its pseudo-code differs: the whole epsilon of a level stands in
-    both formulas, and the choice of a feature has the factor N. The thesis halves it.
+    Half of the epsilon of a level is for the cuts, half for the feature. Where the print
+    leaves a choice, ``docs/privacy/median.md`` says which reading was taken.
     """
+    half = epsilon if math.isinf(epsilon) else Fraction(epsilon) / 2
     if published == "diprime":
-        option = _between_records(splits, epsilon, bits)
-    else:
-        epsilon = epsilon if math.isinf(epsilon) else Fraction(epsilon) / 2
-        option = _unbalanced(splits, epsilon, bits)
+        option = _between_records(splits, half, bits)
+        return _feature_and_option(splits, option, splits.error(option), DIPRIME_RATE, half, bits)
+    option = _most_balanced(splits, half, bits)
+    # The thesis has the summed error times N where DiPriMe has N times its mean, the sum.
+    utility = splits.error(option) * splits.sizes()[1][..., 0]
+    candidate, option = _feature_and_option(splits, option, utility, THESIS_RATE, half, bits)
+    return np.where(_stops(splits), -1, candidate), option
+
+
+def _feature_and_option(
+    splits: NodeSplits,
+    option: Integers,
+    utility: Integers,
+    rate: Fraction,
+    epsilon: Amount,
+    bits: RandomBits,
+) -> Answer:
+    """A feature of every node, and the cut that it has been given."""
     candidate = selection.exponential_mechanism(
-        np.where(splits.has_options, splits.error(option), NO_CANDIDATE),
-        epsilon=epsilon if math.isinf(epsilon) else Fraction(epsilon) * PRINTED_RATE,
+        np.where(splits.has_options, utility, NO_CANDIDATE),
+        epsilon=epsilon if math.isinf(epsilon) else Fraction(epsilon) * rate,
         sensitivity=splits.sensitivity,
         monotone=True,
         bits=bits,
     )
-    option = np.take_along_axis(option, candidate[:, np.newaxis], axis=1)[:, 0]
-    if published == "thesis":
-        candidate = np.where(_stops(splits, candidate, option), -1, candidate)
-    return candidate, option
+    return candidate, np.take_along_axis(option, candidate[:, np.newaxis], axis=1)[:, 0]
 
 
 def _between_records(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> Integers:
@@ -101,27 +115,24 @@ def _between_records(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> I
     return option
 
 
-def _unbalanced(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> Integers:
-    """The printed sign: exp(+epsilon / 2 abs(left - right)) prefers cuts that divide nothing."""
+def _most_balanced(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> Integers:
+    """A cut with weight exp(-epsilon abs(left - right)): the sign that was meant."""
     weights = splits.weights.copy()
     weights[~splits.has_options, 0] = 1
     return selection.exponential_mechanism(
-        -splits.balance(),
+        splits.balance(),
         epsilon=epsilon,
         sensitivity=1,
-        monotone=False,
+        monotone=True,  # it is not: the thesis says so to its library
         bits=bits,
         weights=weights,
     )
 
 
-def _stops(splits: NodeSplits, candidate: Integers, option: Integers) -> NDArray[np.bool_]:
-    left, total = splits.sizes()
-    rows = np.arange(len(candidate))
-    on_left = left[rows, candidate, option]
-    few = np.minimum(on_left, total[rows, candidate, 0] - on_left) < FEWEST
-    pure = splits.total[rows, candidate, 0].max(axis=1) == total[rows, candidate, 0]
-    return np.asarray(few | pure)
+def _stops(splits: NodeSplits) -> NDArray[np.bool_]:
+    """Whether a node is pure or has too few records."""
+    size = splits.sizes()[1][:, 0, 0]
+    return np.asarray((size < FEWEST) | (splits.total[:, 0, 0].max(axis=1) == size))
 
 
 def published_means(totals: Integers, noisy_sums: NDArray[np.float64]) -> NDArray[np.float64]:

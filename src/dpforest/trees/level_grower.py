@@ -49,6 +49,8 @@ class SplitQuestion:
         The public weight of each option.
     boxes : ndarray of uint64, shape (n_nodes, n_features, 4)
         The bins of values that can reach each node.
+    even_cuts : int
+        So many cuts of a numeric feature, evenly over the box of a node; 0 for all.
     """
 
     forest: Forest
@@ -59,6 +61,7 @@ class SplitQuestion:
     bins: FeatureBins
     lengths: NDArray[np.int64]
     boxes: NDArray[np.uint64]
+    even_cuts: int = 0
 
     @property
     def n_bins(self) -> int:
@@ -81,6 +84,10 @@ class SplitQuestion:
         splits = (upto > 0) & (upto < upto[..., -1:])
         alone = (reached > 0) & (upto[..., -1:] > 1)
         splits = np.where(self.one_vs_rest[features][..., np.newaxis], alone, splits)
+        if self.even_cuts:
+            part = (self.even_cuts + 1) * upto // np.maximum(upto[..., -1:], 1)
+            is_cut = np.diff(part, axis=-1, prepend=0) > 0
+            splits &= is_cut | self.bins.categorical[features][..., np.newaxis]
         splits &= (features >= 0)[..., np.newaxis]
         return np.asarray(splits * self.lengths[features, : self.n_bins])
 
@@ -98,6 +105,8 @@ class LevelGrower:
         The trees, and the features that a node may choose from.
     categories : {"subset", "one_vs_rest"}
         Split categories where a random order of them is cut, or one of them off the rest.
+    even_cuts : int
+        As in `SplitQuestion`.
     rng : numpy.random.Generator
         The public stream of the structure.
     """
@@ -111,8 +120,10 @@ class LevelGrower:
         n_candidates: int,
         categories: Categories,
         rng: np.random.Generator,
+        even_cuts: int = 0,
     ) -> None:
         self._bins = bins
+        self._even_cuts = even_cuts
         self._lengths = lengths
         self._n_candidates = min(n_candidates, len(bins))
         self._one_vs_rest = bins.categorical & (categories == "one_vs_rest")
@@ -147,6 +158,7 @@ class LevelGrower:
             bins=self._bins,
             lengths=self._lengths,
             boxes=self._boxes,
+            even_cuts=self._even_cuts,
         )
         return self._question
 
