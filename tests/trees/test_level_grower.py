@@ -115,5 +115,6 @@ def test_even_cuts_lie_evenly_in_the_box_of_a_node():
     for _ in range(2):
         question = grower.ask()
         offered.append(np.flatnonzero(question.weights(slice(0, 1))[0, 0]).tolist())
-        grower.answer(np.zeros(len(question.features), np.int64), np.array([99]))
+        n = len(question.features)
+        grower.answer(np.zeros(n, np.int64), np.full(n, 99))
     assert offered == [[49, 99, 149], [24, 49, 74]]  # of 200 bins, then of the left 100

@@ -6,6 +6,8 @@ was wrong with them and why the repairs hold.
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -13,13 +15,17 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from dpforest.forests.base import Neighbors
-from dpforest.forests.median_base import Auto, MedianForest
+from dpforest.forests.median_base import Auto, MedianForest, part_of
 from dpforest.forests.parameters import check_choice
 from dpforest.privacy.curator import Curator, Sampling
+from dpforest.privacy.tree_releases import share_of_tree
 from dpforest.records.routing import add_leaf_values
 from dpforest.schema import Schema
 from dpforest.trees.level_grower import Categories, Choice
+from dpforest.trees.pruning import lean_on_parents
 from dpforest.trees.votes import leaf_votes, normalise
+
+MIDDLE_SHARE = Fraction(5, 100)  # of epsilon, for the quartiles of the target
 
 Values = NDArray[np.float64]
 
@@ -52,8 +58,8 @@ class MedianForestClassifier(ClassifierMixin, MedianForest):
         The part of epsilon for splits, the same for every level; leaves have the rest.
     splits : {"median", "random"}, default="median"
         ``"random"`` draws features and cuts blindly and spends all on leaves (DP-ERT).
-    choice : {"joint", "attribute", "pay"}, default="joint"
-        How a node chooses: feature and cut in one draw; the feature first, then its median; or a
+    choice : {"attribute", "joint", "pay"}, default="attribute"
+        How a node chooses: the feature first, then its median; feature and cut in one draw; or a
         median for each of K features, each paid for, then a feature.
     sampling : {"disjoint", "shared"}, default="disjoint"
         Each record is dealt to one tree at random and each tree has all of epsilon, or all trees
@@ -118,7 +124,7 @@ class MedianForestClassifier(ClassifierMixin, MedianForest):
         n_candidates: int = 10,
         rho: float = 0.5,
         splits: Literal["median", "random"] = "median",
-        choice: Choice = "joint",
+        choice: Choice = "attribute",
         sampling: Sampling = "disjoint",
         cuts: Literal["range", "grid"] = "range",
         categories: Categories = "subset",
@@ -198,7 +204,9 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
     """Differentially private median forest: regression, for a target with declared bounds.
 
     As `MedianForestClassifier`, with splits chosen by squared error and noisy means in the leaves
-    (``leaves="mean"`` of the papers).
+    (``leaves="mean"`` of the papers). A twentieth of epsilon finds the middle half of the targets,
+    which splits look at; means of leaves lean on those of the nodes above, the more, the more
+    noise they have.
 
     Parameters
     ----------
@@ -237,25 +245,21 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
     def _target(self) -> tuple[float, float]:
         return self.schema_.target_bounds
 
+    def _target_of_splits(self, curator: Curator) -> tuple[float, float]:
+        """Splits look at the middle half of the targets: their error has less to hide there."""
+        if self.variant is not None or math.isinf(self.epsilon):
+            return self._target()
+        epsilon = part_of(curator.ledger.unspent_epsilon, MIDDLE_SHARE)
+        return curator.middle_of_target(self._target(), epsilon=epsilon)
+
     def _release(self, curator: Curator, rng: np.random.Generator) -> None:
-        published = self.variant is not None
-        ask = curator.published_leaf_means if published else curator.leaf_target_sums
         epsilon = curator.ledger.unspent_epsilon
-        released = ask(self.forest_, self._target(), epsilon=epsilon, sampling=self.sampling)
-        self.leaf_values_ = released[:, np.newaxis] if published else leaf_means(released)
-
-
-def leaf_means(sums: Values) -> Values:
-    """The means of leaves from released sums below and above, shape (n_leaves, 1), from 0 to 1.
-
-    Each leaf leans on the mean of all as if it had one record more of it.
-
-    Examples
-    --------
-    >>> leaf_means(np.array([[30.0, 10.0], [-2.0, 1.0]])).ravel().round(2).tolist()
-    [0.25, 0.28]
-    """
-    size = sums.sum(axis=1)
-    everywhere = np.clip(sums[:, 1].sum() / max(size.sum(), 1.0), 0.0, 1.0)
-    means = np.clip((sums[:, 1] + everywhere) / np.maximum(size + 1.0, 1.0), 0.0, 1.0)
-    return np.asarray(np.where(size > 0, means, everywhere))[:, np.newaxis]
+        settings = {"epsilon": epsilon, "sampling": self.sampling}
+        if self.variant is not None:
+            means = curator.published_leaf_means(self.forest_, self._target(), **settings)
+            self.leaf_values_ = means[:, np.newaxis]
+            return
+        sums = curator.leaf_target_sums(self.forest_, self._target(), **settings)
+        per_tree = share_of_tree(epsilon, self.forest_.n_trees, self.sampling)
+        noise = curator.ledger.protection.steps / float(per_tree)
+        self.leaf_values_ = lean_on_parents(self.forest_, sums, 2.0 * noise**2)[:, 1:]

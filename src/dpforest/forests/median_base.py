@@ -29,6 +29,7 @@ GRID_CUTS = 10
 LENGTH_UNITS = 1 << 20  # the length of a feature's range, in whole numbers
 
 Auto = Literal["auto"]
+Target = int | tuple[float, float]  # the number of classes, or bounds
 Values = NDArray[np.float64]
 
 
@@ -46,7 +47,7 @@ class MedianForest(PrivateEstimator):
         n_candidates: int = 10,
         rho: float = 0.5,
         splits: Literal["median", "random"] = "median",
-        choice: Choice = "joint",
+        choice: Choice = "attribute",
         sampling: Sampling = "disjoint",
         cuts: Literal["range", "grid"] = "range",
         categories: Categories = "subset",
@@ -122,14 +123,15 @@ class MedianForest(PrivateEstimator):
             even_cuts=GRID_CUTS if self.cuts == "grid" else 0,
             rng=rng,
         )
+        target = self._target_of_splits(curator)
         unspent = curator.ledger.unspent_epsilon
-        epsilon = _part(unspent, exact(self.rho) / depth)
+        epsilon = part_of(unspent, exact(self.rho) / depth)
         for _ in range(depth):
             question = grower.ask()
             if question is None:
                 break
             answer = curator.choose_splits(
-                question, self._target(), self._choice(), epsilon=epsilon, sampling=self.sampling
+                question, target, self._choice(), epsilon=epsilon, sampling=self.sampling
             )
             grower.answer(*answer)
         return grower.finish()
@@ -138,7 +140,7 @@ class MedianForest(PrivateEstimator):
         """The number of trees and their depth; ``"auto"`` may pay for a noisy count."""
         n_records = float(self.n_hint or 0)
         if not n_records and "auto" in (self.n_estimators, self.max_depth):
-            n_records = max(curator.count(Pure(_part(exact(self.epsilon), COUNT_SHARE))), 1.0)
+            n_records = max(curator.count(Pure(part_of(exact(self.epsilon), COUNT_SHARE))), 1.0)
         n_trees, depth = self.n_estimators, self.max_depth
         if n_trees == "auto":
             n_trees = auto_trees(n_records, self.epsilon)
@@ -150,8 +152,12 @@ class MedianForest(PrivateEstimator):
 
     leaf_values_: Values
 
-    def _target(self) -> int | tuple[float, float]:
+    def _target(self) -> Target:
         raise NotImplementedError
+
+    def _target_of_splits(self, curator: Curator) -> Target:
+        """What splits are chosen by; may spend."""
+        return self._target()
 
     def _release(self, curator: Curator, rng: np.random.Generator) -> None:
         raise NotImplementedError
@@ -219,5 +225,6 @@ def cut_lengths(encoding: Encoding, *, even: bool) -> NDArray[np.int64]:
     return lengths
 
 
-def _part(amount: Amount, share: Amount) -> Amount:
+def part_of(amount: Amount, share: Amount) -> Amount:
+    """A share of an epsilon, exactly; infinite where that is."""
     return amount if math.isinf(amount) else Fraction(amount) * Fraction(share)

@@ -6,6 +6,7 @@ The part of the curator that grows trees; `dpforest.privacy.curator` says how ne
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -19,10 +20,17 @@ from dpforest.privacy.published import (
     published_means,
     published_splits,
 )
+from dpforest.privacy.quantiles import quantile_cells
 from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.spends import Amount, Branch, Pure, Spend, exact
 from dpforest.privacy.splitting import Answer, NodeSplits, choose_splits
-from dpforest.records.statistics import LeafSums, NodeHistograms, Statistic, TargetGrid
+from dpforest.records.statistics import (
+    LeafSums,
+    NodeHistograms,
+    Statistic,
+    TargetCounts,
+    TargetGrid,
+)
 from dpforest.records.store import RecordStore
 from dpforest.trees.level_grower import Choice, Published, SplitQuestion
 from dpforest.trees.structure import Forest
@@ -31,6 +39,8 @@ Sampling = Literal["shared", "disjoint"]
 Bounds = tuple[float, float]
 
 TARGET_STEPS = 4096  # of the range of a target: as good as continuous
+TARGET_CELLS = 1024  # of the range of a target: where its quartiles are looked for
+QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 HISTOGRAM_CELLS = 1 << 24  # totalled together; a level with more takes several passes
 
 
@@ -41,6 +51,25 @@ class TreeReleases:
     _bits: RandomBits
     _parts: int = 0
     ledger: Ledger
+
+    def middle_of_target(self, bounds: Bounds, *, epsilon: Amount) -> Bounds:
+        """The range in which about the middle half of the targets lies.
+
+        The outer edges of the cells of two private quartiles, on an even grid of the public
+        bounds; `dpforest.privacy.quantiles` proves what they cost.
+        """
+        spend = Spend("quartiles of the target", "exponential mechanism", Pure(exact(epsilon)))
+        self.ledger.debit(spend)
+        low, high = bounds
+        first, last = quantile_cells(
+            self._store.total(TargetCounts(low, high, TARGET_CELLS)),
+            QUARTILES,
+            epsilon=exact(epsilon),
+            bits=self._bits,
+            steps=self.ledger.protection.steps,
+        )
+        width = (high - low) / TARGET_CELLS
+        return low + width * float(first), low + width * float(last + 1)
 
     def choose_splits(
         self,
@@ -55,8 +84,8 @@ class TreeReleases:
 
         `dpforest.privacy.splitting` proves that the choices of a node cost its epsilon. The nodes
         of a level of a tree share no record, so they cost no more together; trees compose as in
-        `leaf_counts`. ``target`` is the number of classes, or the bounds of the target. Choices
-        as published are not private, and the ledger says why.
+        `leaf_counts`. ``target`` is the number of classes, or bounds to which targets are clipped.
+        Choices as published are not private, and the ledger says why.
 
         Returns
         -------

@@ -21,21 +21,27 @@ def _leaf(bins, i, root, links, right_bytes, n_children):
     return v
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _steps(value, low, scale, most):
+    """A target in steps of 1 / scale above ``low``, at least 0 and at most ``most``."""
+    return np.int64(np.rint(min(max((value - low) * scale, 0.0), float(most))))
+
+
 @njit(nogil=True, cache=True)
 def node_histograms(
     bins, target, part, roots, links, right_bytes, n_children, leaf_id, multiway, depth,
-    candidates, first, low, scale, out,
+    candidates, first, low, scale, most, out,
 ):  # fmt: skip
     """Add each record to ``out[leaf - first, candidate, bin]``: in its class, or (1, its target).
 
     Only leaves from ``first`` on, as many as ``out`` has room for; a candidate of -1 is none.
-    Classes when ``scale`` is 0, else the target in steps of 1 / scale above ``low``.
+    Classes when ``scale`` is 0, else the target in steps.
     """
     disjoint = part.shape[0] > 0
     for i in range(bins.shape[0]):
         start = part[i] if disjoint else 0
         stop = start + 1 if disjoint else roots.shape[0]
-        steps = np.int64(np.rint((target[i] - low) * scale)) if scale > 0.0 else np.int64(0)
+        steps = _steps(target[i], low, scale, most) if scale > 0.0 else np.int64(0)
         for t in range(start, stop):
             v = _leaf(bins, i, roots[t], links, right_bytes, n_children)
             leaf = np.int64(leaf_id[v]) - first
@@ -56,14 +62,14 @@ def node_histograms(
 @njit(nogil=True, cache=True)
 def leaf_sums(
     bins, target, part, roots, links, right_bytes, n_children, leaf_id, multiway, depth,
-    low, scale, out,
+    low, scale, most, out,
 ):  # fmt: skip
-    """Add to ``out[leaf]`` of each record 1 and its target, in steps of 1 / scale above low."""
+    """Add to ``out[leaf]`` of each record 1 and its target in steps."""
     disjoint = part.shape[0] > 0
     for i in range(bins.shape[0]):
         start = part[i] if disjoint else 0
         stop = start + 1 if disjoint else roots.shape[0]
-        steps = np.int64(np.rint((target[i] - low) * scale))
+        steps = _steps(target[i], low, scale, most)
         for t in range(start, stop):
             leaf = leaf_id[_leaf(bins, i, roots[t], links, right_bytes, n_children)]
             out[leaf, 0] += 1

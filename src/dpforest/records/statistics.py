@@ -99,7 +99,10 @@ class LeafClassCounts:
 
 @dataclass(frozen=True)
 class TargetGrid:
-    """A bounded target as whole steps above its lower bound; ``steps`` of them in its range."""
+    """A target as whole steps above a lower bound; ``steps`` of them up to the upper one.
+
+    Targets outside of the bounds count as the bounds.
+    """
 
     low: float
     high: float
@@ -156,6 +159,7 @@ class NodeHistograms:
             self.leaves.start,
             grid.low if grid else 0.0,
             grid.scale if grid else 0.0,
+            grid.steps if grid else 0,
             total,
         )
 
@@ -182,6 +186,7 @@ class LeafSums:
             *self.forest.routing_arrays,
             self.target.low,
             self.target.scale,
+            self.target.steps,
             total,
         )
 

@@ -13,7 +13,9 @@ from collections.abc import Callable
 BETA = math.sqrt((math.sqrt(1.0 - 2.0 / math.e) + 1.0) / 2.0)
 DEEPEST = 12
 FEWEST_RECORDS = 5.0  # of a leaf, whatever the noise
-TREES = (3, 15)
+EMPTY_LEAF_RISK = 0.25  # that auto_depth takes, of each leaf
+TREES = (2, 10)
+RECORDS_OF_TREES = 150.0  # auto_trees: the root of records times epsilon that one tree takes
 
 
 def leaf_size_tail(deviation: float, depth: int, epsilon_1: float) -> float:
@@ -99,20 +101,50 @@ def balanced_depth(n_records: float, epsilon_of_splits: float, risk: float = 0.0
     )
 
 
-def auto_depth(n_records: float, epsilon_of_splits: float) -> int:
-    """The deepest tree whose leaves are expected to hold about as much as a median is off by.
+def empty_leaf_chance(share: float, depth: int, epsilon_1: float) -> float:
+    """The chance that a leaf with so many records as its even share holds none (Theorem 2's law).
 
-    `balanced_depth` is on the safe side: its union bound stops one to three levels early, which
-    costs more accuracy than a few empty leaves do (``docs/privacy/median.md`` has the figures).
-    Here a leaf's even share is at least half of 1 / epsilon_1, the scale of one median's error.
+    Theorem 2 bounds the tail of a sum of d Laplace errors, each half as wide as the one before;
+    this is that tail itself, in partial fractions of its characteristic function.
+
+    Examples
+    --------
+    >>> round(empty_leaf_chance(5.0, depth=5, epsilon_1=0.2), 3)
+    0.234
+    >>> empty_leaf_chance(50.0, 5, 0.2) < leaf_size_tail(50.0, 5, 0.2)
+    True
+    """
+    scales = [2.0**-k for k in range(depth)]
+    tail = 0.0
+    for b in scales:
+        weight = math.prod(b * b / (b * b - other * other) for other in scales if other != b)
+        tail += weight * math.exp(-share * epsilon_1 / b)
+    return max(0.0, tail / 2.0)
+
+
+def auto_depth(n_records: float, epsilon_of_splits: float) -> int:
+    """The deepest tree each of whose leaves holds records with probability 3 / 4 or more.
+
+    By Theorem 2's law of the leaves' sizes. `balanced_depth`, which asks the theorem's bound that
+    no leaf at all be empty, stops two to four levels earlier, which costs more accuracy than
+    a few empty leaves do (``docs/privacy/median.md`` has the figures).
+
+    Parameters
+    ----------
+    n_records, epsilon_of_splits
+        As in `balanced_depth`.
 
     Examples
     --------
     >>> auto_depth(500, 1.0), auto_depth(5_000, 1.0), auto_depth(500, math.inf)
-    (6, 9, 6)
+    (5, 8, 6)
     """
     return _deepest(
-        lambda depth, share, epsilon_1: share * epsilon_1 >= 0.5, n_records, epsilon_of_splits
+        lambda depth, share, epsilon_1: (
+            empty_leaf_chance(share, depth, epsilon_1) <= EMPTY_LEAF_RISK
+        ),
+        n_records,
+        epsilon_of_splits,
     )
 
 
@@ -121,11 +153,11 @@ def auto_trees(n_records: float, epsilon: float) -> int:
 
     Examples
     --------
-    >>> auto_trees(1_000, 1.0), auto_trees(20_000, 5.0), auto_trees(10**6, 1.0)
-    (3, 7, 15)
+    >>> auto_trees(1_000, 1.0), auto_trees(20_000, 10.0), auto_trees(10**6, 1.0)
+    (2, 2, 6)
     """
     fewest, most = TREES
-    return int(min(most, max(fewest, math.sqrt(max(n_records, 0.0) * epsilon) / 40.0)))
+    return int(min(most, max(fewest, math.sqrt(max(n_records, 0.0) * epsilon) / RECORDS_OF_TREES)))
 
 
 def _deepest(

@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.trees.structure import Forest
+from dpforest.trees.votes import normalise
+
+TINY = 1e-12
 
 Values = NDArray[np.float64]
 
@@ -74,6 +77,40 @@ def most_confident_nodes(forest: Forest, leaf_counts: Values, epsilon_per_tree: 
         keeps = confidence[nodes] >= np.maximum(confidence[above], 0.0)
         speaker[nodes] = np.where(keeps, nodes, above)
     return totals[speaker[forest.leaves]]
+
+
+def lean_on_parents(forest: Forest, leaf_values: Values, noise_variance: float) -> Values:
+    """Shares of noisy sums in each leaf, leaning on the shares of the nodes above.
+
+    From the roots down, a node of n noisy records below which the leaves' noise in n has the
+    variance v says w of itself and 1 - w of its parent, w = n^2 / (n^2 + v): its shares carry
+    noise of about v / n^2, and where that is as large as the shares themselves it says half.
+
+    Parameters
+    ----------
+    forest : Forest
+    leaf_values : ndarray of float64, shape (n_leaves, k)
+        Noisy sums whose total is a number of records.
+    noise_variance : float
+        Of each of them; 0 without noise.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_leaves, k)
+        From 0 to 1, with the total 1.
+    """
+    totals = node_totals(forest, leaf_values)
+    below = node_totals(forest, np.ones((forest.n_leaves, 1)))
+    size = np.clip(totals.sum(axis=1, keepdims=True), 0.0, None)
+    trust = size**2 / np.maximum(size**2 + noise_variance * below, TINY)
+    own = normalise(totals)
+    said = np.zeros_like(own)
+    everywhere = normalise(totals[forest.roots].sum(axis=0, keepdims=True))
+    for nodes in forest.levels:
+        is_root = forest.parent[nodes, np.newaxis] < 0
+        above = np.where(is_root, everywhere, said[forest.parent[nodes]])
+        said[nodes] = above + trust[nodes] * (own[nodes] - above)
+    return said[forest.leaves]
 
 
 def largest_share(counts: Values) -> Values:
