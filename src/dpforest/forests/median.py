@@ -54,7 +54,7 @@ class MedianForestClassifier(ClassifierMixin, MedianForest):
         pays for a noisy count.
     n_candidates : int, default=10
         Features that a node chooses from (K), drawn at random.
-    rho : float, default=0.5
+    rho : float, default=0.6
         The part of epsilon for splits, the same for every level; leaves have the rest.
     splits : {"median", "random"}, default="median"
         ``"random"`` draws features and cuts blindly and spends all on leaves (DP-ERT).
@@ -122,7 +122,7 @@ class MedianForestClassifier(ClassifierMixin, MedianForest):
         max_depth: int | Auto = "auto",
         n_hint: int | None = None,
         n_candidates: int = 10,
-        rho: float = 0.5,
+        rho: float = 0.6,
         splits: Literal["median", "random"] = "median",
         choice: Choice = "attribute",
         sampling: Sampling = "disjoint",
@@ -213,7 +213,8 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
     epsilon, schema, n_estimators, max_depth, n_hint, n_candidates, rho, splits, choice, sampling, \
     cuts, categories, max_bins, variant, neighbors, max_records_per_group, random_state, n_jobs, \
     verbose
-        As in `MedianForestClassifier`; the schema's target declares bounds.
+        As in `MedianForestClassifier`; the schema's target declares bounds, and `rho` is 0.5 by
+        default, as noise in means tells more than noise in votes.
 
     Attributes
     ----------

@@ -90,7 +90,7 @@ def _cell(table: Table, row: Row, fit: Fit, settings: dict[str, Any], seed: int)
         metric=table.metric,
         seed=seed,
         estimator=fit.estimator,
-        parameters={**fit.parameters, **settings},
+        parameters={**settings, **fit.parameters},
         columns=dict(fit.columns),
     )
 

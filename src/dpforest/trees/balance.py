@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 BETA = math.sqrt((math.sqrt(1.0 - 2.0 / math.e) + 1.0) / 2.0)
 DEEPEST = 12
-FEWEST_RECORDS = 5.0  # of a leaf, whatever the noise
+FEWEST_RECORDS = 10.0  # of a leaf, whatever the noise
 EMPTY_LEAF_RISK = 0.25  # that auto_depth takes, of each leaf
 TREES = (2, 10)
 RECORDS_OF_TREES = 150.0  # auto_trees: the root of records times epsilon that one tree takes
@@ -137,7 +137,7 @@ def auto_depth(n_records: float, epsilon_of_splits: float) -> int:
     Examples
     --------
     >>> auto_depth(500, 1.0), auto_depth(5_000, 1.0), auto_depth(500, math.inf)
-    (5, 8, 6)
+    (5, 8, 5)
     """
     return _deepest(
         lambda depth, share, epsilon_1: (
