@@ -85,6 +85,14 @@ def test_regression_learns_and_spends_epsilon(numbers, choice):
     assert predicted.max() <= 3
 
 
+def test_splits_of_regression_pay_for_the_middle_of_the_target(numbers):
+    X, y, schema = numbers
+    forest = MedianForestRegressor(epsilon=2.0, schema=schema, random_state=0).fit(X, y)
+    assert "quartiles of the target" in forest.ledger_.explain()
+    blind = MedianForestRegressor(epsilon=2.0, schema=schema, splits="random", random_state=0)
+    assert "quartiles" not in blind.fit(X, y).ledger_.explain()
+
+
 def test_median_trees_are_the_limit_without_noise(numbers):
     X, y, schema = numbers
     forest = MedianForestRegressor(

@@ -41,6 +41,9 @@ VERBS = {
     "count": lambda curator, kind: curator.count(PRICES[kind]),
     "bin_counts": lambda curator, kind: curator.bin_counts(ENCODING, (0, 1), PRICES[kind], "bins"),
     "target_counts": lambda curator, kind: curator.target_counts(0.0, 1.0, 4, PRICES[kind]),
+    "middle_of_target": lambda curator, kind: curator.middle_of_target(
+        (0.0, 1.0), epsilon=Fraction(1, 10)
+    ),
     "gradient_sums": lambda curator, kind: curator.gradient_sums(
         draw_trees(), LOSSES[kind], PRICES[kind], "trees"
     ),

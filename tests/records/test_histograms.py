@@ -70,3 +70,15 @@ def test_targets_at_the_bounds_stay_on_the_grid():
     total = np.zeros((FOREST.n_leaves, 2), np.int64)
     LeafSums(FOREST, grid, False).add(Block(BINS[:1], np.array([0.7])), total)
     assert set(total[:, 1].tolist()) == {0, 4096}
+
+
+def test_targets_outside_of_a_narrower_grid_count_as_its_bounds():
+    grid = TargetGrid(0.0, 1.0, 10)
+    every, all_first = range(FOREST.n_leaves), np.zeros_like(CANDIDATES)
+    histograms = NodeHistograms(FOREST, all_first, 6, every, grid, True)
+    wide, clipped = (np.zeros(histograms.shape, np.int64) for _ in range(2))
+    histograms.add(Block(BINS, NUMBERS, PART), wide)
+    histograms.add(Block(BINS, np.clip(NUMBERS, 0.0, 1.0), PART), clipped)
+    assert NUMBERS.min() < -0.5
+    assert NUMBERS.max() > 1.5
+    assert np.array_equal(wide, clipped)

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from dpforest.trees.growers import grow_binary, grow_multiway
-from dpforest.trees.pruning import most_confident_nodes, node_totals, prune, signal_to_noise
+from dpforest.trees.pruning import (
+    lean_on_parents,
+    most_confident_nodes,
+    node_totals,
+    prune,
+    signal_to_noise,
+)
 from dpforest.trees.structure import FeatureBins
 
 BINS = FeatureBins(np.array([3, 4, 2]), np.array([4, 6, 3]), np.array([False, True, False]))
@@ -45,3 +51,21 @@ def test_the_most_confident_node_on_the_path_speaks():
     spoken = most_confident_nodes(forest, counts, 1.0)
     # Left: leaves (0.9) beat their parent (0.5). Right: leaf 2 (0.95) loses to its parent (0.97).
     np.testing.assert_array_equal(spoken, [[90, 10], [10, 90], [194, 6], [99, 1]])
+
+
+def test_leaves_lean_on_parents_in_proportion_to_their_noise(forest):
+    counts = np.random.default_rng(1).uniform(5.0, 50.0, (forest.n_leaves, 2))
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    assert np.allclose(lean_on_parents(forest, counts, 0.0), shares)
+    everywhere = counts.sum(axis=0) / counts.sum()
+    assert np.allclose(lean_on_parents(forest, counts, 1e12), everywhere, atol=1e-3)
+    between = lean_on_parents(forest, counts, 100.0)
+    assert np.allclose(between.sum(axis=1), 1.0)
+    assert np.abs(between - everywhere).sum() < np.abs(shares - everywhere).sum()
+
+
+def test_a_leaf_without_records_says_what_its_parent_does(forest):
+    counts = np.full((forest.n_leaves, 2), 10.0)
+    counts[:, 1] = 30.0
+    counts[0] = 0.0
+    assert np.allclose(lean_on_parents(forest, counts, 2.0), [0.25, 0.75])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from dpforest.forests.base import Neighbors
-from dpforest.forests.median_base import Auto, MedianForest, part_of
+from dpforest.forests.median_base import Auto, MedianForest
 from dpforest.forests.parameters import check_choice
 from dpforest.privacy.curator import Curator, Sampling
 from dpforest.privacy.tree_releases import share_of_tree
@@ -250,17 +250,17 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
         """Splits look at the middle half of the targets: their error has less to hide there."""
         if self.variant is not None or math.isinf(self.epsilon):
             return self._target()
-        epsilon = part_of(curator.ledger.unspent_epsilon, MIDDLE_SHARE)
+        epsilon = Fraction(curator.ledger.unspent_epsilon) * MIDDLE_SHARE
         return curator.middle_of_target(self._target(), epsilon=epsilon)
 
     def _release(self, curator: Curator, rng: np.random.Generator) -> None:
         epsilon = curator.ledger.unspent_epsilon
-        settings = {"epsilon": epsilon, "sampling": self.sampling}
-        if self.variant is not None:
-            means = curator.published_leaf_means(self.forest_, self._target(), **settings)
-            self.leaf_values_ = means[:, np.newaxis]
+        published = self.variant is not None
+        ask = curator.published_leaf_means if published else curator.leaf_target_sums
+        released = ask(self.forest_, self._target(), epsilon=epsilon, sampling=self.sampling)
+        if published:
+            self.leaf_values_ = released[:, np.newaxis]
             return
-        sums = curator.leaf_target_sums(self.forest_, self._target(), **settings)
         per_tree = share_of_tree(epsilon, self.forest_.n_trees, self.sampling)
         noise = curator.ledger.protection.steps / float(per_tree)
-        self.leaf_values_ = lean_on_parents(self.forest_, sums, 2.0 * noise**2)[:, 1:]
+        self.leaf_values_ = lean_on_parents(self.forest_, released, 2.0 * noise**2)[:, 1:]

@@ -125,7 +125,7 @@ class MedianForest(PrivateEstimator):
         )
         target = self._target_of_splits(curator)
         unspent = curator.ledger.unspent_epsilon
-        epsilon = part_of(unspent, exact(self.rho) / depth)
+        epsilon = _part(unspent, exact(self.rho) / depth)
         for _ in range(depth):
             question = grower.ask()
             if question is None:
@@ -140,7 +140,7 @@ class MedianForest(PrivateEstimator):
         """The number of trees and their depth; ``"auto"`` may pay for a noisy count."""
         n_records = float(self.n_hint or 0)
         if not n_records and "auto" in (self.n_estimators, self.max_depth):
-            n_records = max(curator.count(Pure(part_of(exact(self.epsilon), COUNT_SHARE))), 1.0)
+            n_records = max(curator.count(Pure(_part(exact(self.epsilon), COUNT_SHARE))), 1.0)
         n_trees, depth = self.n_estimators, self.max_depth
         if n_trees == "auto":
             n_trees = auto_trees(n_records, self.epsilon)
@@ -225,6 +225,5 @@ def cut_lengths(encoding: Encoding, *, even: bool) -> NDArray[np.int64]:
     return lengths
 
 
-def part_of(amount: Amount, share: Amount) -> Amount:
-    """A share of an epsilon, exactly; infinite where that is."""
+def _part(amount: Amount, share: Amount) -> Amount:
     return amount if math.isinf(amount) else Fraction(amount) * Fraction(share)

@@ -52,19 +52,19 @@ class TreeReleases:
     _parts: int = 0
     ledger: Ledger
 
-    def middle_of_target(self, bounds: Bounds, *, epsilon: Amount) -> Bounds:
+    def middle_of_target(self, bounds: Bounds, *, epsilon: Fraction) -> Bounds:
         """The range in which about the middle half of the targets lies.
 
         The outer edges of the cells of two private quartiles, on an even grid of the public
         bounds; `dpforest.privacy.quantiles` proves what they cost.
         """
-        spend = Spend("quartiles of the target", "exponential mechanism", Pure(exact(epsilon)))
+        spend = Spend("quartiles of the target", "exponential mechanism", Pure(epsilon))
         self.ledger.debit(spend)
         low, high = bounds
         first, last = quantile_cells(
             self._store.total(TargetCounts(low, high, TARGET_CELLS)),
             QUARTILES,
-            epsilon=exact(epsilon),
+            epsilon=epsilon,
             bits=self._bits,
             steps=self.ledger.protection.steps,
         )
