@@ -242,7 +242,7 @@ class Curator(TreeReleases):
     def _leaf_totals(
         self, forest: Forest, n_classes: int, spend: Spend, sampling: Sampling
     ) -> NDArray[np.int64]:
-        statistic = LeafClassCounts(forest, n_classes, sampling == "disjoint")
+        statistic = LeafClassCounts(forest, n_classes, sampling)
         return self._totals_of_leaves(forest, statistic, spend, sampling)
 
     def _noisy_counts(

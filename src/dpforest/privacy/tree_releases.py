@@ -105,7 +105,7 @@ class TreeReleases:
         l1 = reach * grid.steps
         noise = AdditiveNoise.for_price(price, l1=l1, l2=float(l1))
         spend = Spend("sums of the target in the leaves", noise.mechanism(grid.steps), noise.loss)
-        statistic = LeafSums(forest, grid, sampling == "disjoint")
+        statistic = LeafSums(forest, grid, sampling)
         totals = self._totals_of_leaves(forest, statistic, spend, sampling)
         both = np.column_stack([grid.steps * totals[:, 0] - totals[:, 1], totals[:, 1]])
         return noise.added_to(both, self._bits) / grid.steps
@@ -122,7 +122,7 @@ class TreeReleases:
         noise = AdditiveNoise.for_price(price, l1=grid.steps, l2=float(grid.steps))
         spend = Spend("means of the leaves, as published", noise.mechanism(grid.steps), noise.loss)
         self.ledger.void(MEAN_REASON)
-        statistic = LeafSums(forest, grid, sampling == "disjoint")
+        statistic = LeafSums(forest, grid, sampling)
         totals = self._totals_of_leaves(forest, statistic, spend, sampling)
         return published_means(totals, noise.added_to(totals[:, 1], self._bits) / grid.steps)
 
@@ -137,7 +137,7 @@ class TreeReleases:
             question.n_bins,
             range(rows.start, rows.stop),
             grid,
-            sampling == "disjoint",
+            sampling,
         )
         steps = 0 if isinstance(grid, int) else grid.steps
         return NodeSplits.of(self._store.total(statistic), question, rows, steps)
