@@ -1,0 +1,181 @@
+"""Scores of splits: what one record changes, over every small table, and broken claims caught.
+
+A world is a node whose records have a value of each of two attributes and a class. It may split by
+the first, by the second, or stop.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpforest.privacy.scores import STEP, Score, score_of
+from dpforest.privacy.selection import exponential_probabilities, permute_and_flip_probabilities
+
+NAMES = ("gini", "information_gain", "max", "f_max")
+MECHANISMS = (exponential_probabilities, permute_and_flip_probabilities)
+N_BOUND = 4  # below the number of records of most worlds, which may not cost anything
+SLACK = 1e-9
+
+
+def vectors(length, most):
+    """Every vector of counts that add up to at most ``most``."""
+    # A record of the last, extra kind is none.
+    worlds = itertools.combinations_with_replacement(range(length + 1), most)
+    return np.array([np.bincount(world, minlength=length + 1)[:length] for world in worlds])
+
+
+def neighbours(tables):
+    """Every table, and every table that has one record more."""
+    larger = tables[:, np.newaxis] + np.eye(tables.shape[1], dtype=np.int64)
+    return np.repeat(tables, tables.shape[1], axis=0), larger.reshape(-1, tables.shape[1])
+
+
+def unit_of(name):
+    return 1 if name == "max" else STEP
+
+
+def changes(score, most=12):
+    smaller, larger = neighbours(vectors(3, most))
+    return score.of_children(larger) - score.of_children(smaller)
+
+
+@pytest.mark.parametrize("n_bound", [2, 5, 100])
+@pytest.mark.parametrize("name", NAMES)
+def test_one_record_changes_a_child_by_no_more_than_is_stated(name, n_bound):
+    score = score_of(name, n_bound)
+    change = changes(score)
+    assert np.abs(change).max() <= score.sensitivity
+    one_sign = change.max() <= 0 or change.min() >= 0
+    assert one_sign == score.monotone
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_sensitivity_is_attained(name):
+    score = score_of(name, 1000)
+    crowds = np.array([[0, 0], [3000, 0]])
+    change = score.of_children(crowds[:, np.newaxis] + np.eye(2, dtype=np.int64))
+    change -= score.of_children(crowds)[:, np.newaxis]
+    assert np.abs(change).max() == score.sensitivity
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_control_half_the_sensitivity_is_caught(name):
+    score = score_of(name, N_BOUND)
+    assert np.abs(changes(score)).max() > score.sensitivity / 2
+
+
+REAL = {
+    "gini": lambda n: sum(c * c for c in n) / sum(n) - sum(n),
+    "information_gain": lambda n: sum(c * math.log2(c / sum(n)) for c in n if c),
+    "max": max,
+    "f_max": lambda n: max(n) ** 2 / sum(n),
+}
+
+
+@given(counts=st.lists(st.integers(0, 5000), min_size=1, max_size=5).filter(any))
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_are_what_they_are_called(name, counts):
+    score = score_of(name, 1 << 15)
+    unit = unit_of(name)
+    found = int(score.of_children(np.array(counts))) / unit
+    assert found == pytest.approx(REAL[name](counts), abs=1.001 / unit, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gini", "f_max"])
+def test_scores_of_many_records_are_exact(name):
+    rng = np.random.default_rng(0)
+    score = score_of(name, 1000)
+    for size in (1, 7, 10**3, 1 << 27):
+        for row in rng.integers(0, size + 1, (50, 2)):
+            n = max(int(row.sum()), 1)
+            squares = [STEP * int(c) ** 2 for c in row]
+            if name == "gini":
+                exact = (sum(squares) - STEP * int(row.sum()) * n) // n
+            else:
+                exact = max(squares) // n
+            assert score.of_children(row) == exact
+
+
+def test_information_gain_goes_on_beyond_its_bound():
+    score = score_of("information_gain", 10)
+    crowd = np.array([[10, 0], [10, 1], [1 << 28, 0], [1 << 28, 1]])
+    found = score.of_children(crowd)
+    assert found.tolist() == [0, -score.sensitivity] * 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("shape", [(3,), (0, 3), (4, 3), (2, 5, 3), (2, 0, 5, 1)])
+def test_children_keep_their_shape(name, shape):
+    found = score_of(name, 10).of_children(np.zeros(shape, np.int32))
+    assert found.shape == shape[:-1]
+    assert found.dtype == np.int64
+    assert not found.any()
+
+
+def test_bad_names_and_bounds_are_refused():
+    with pytest.raises(ValueError, match="score must be"):
+        score_of("gain_ratio", 100)
+    for n_bound in (1, (1 << 24) + 1):
+        with pytest.raises(ValueError, match="n_bound must be"):
+            score_of("information_gain", n_bound)
+
+
+def utilities(tables, score):
+    """Of splitting by the first attribute, by the second, and of stopping, with a public bonus.
+
+    Tables are counts of the eight kinds of records (first, second, class).
+    """
+    cube = tables.reshape(-1, 2, 2, 2)
+    by_first = score.of_children(cube.sum(axis=2)).sum(axis=-1)
+    by_second = score.of_children(cube.sum(axis=1)).sum(axis=-1)
+    stop = score.of_children(cube.sum(axis=(1, 2)))
+    return np.stack([by_first, by_second, stop + unit_of(score.name)], axis=-1)
+
+
+def worst_loss(score, mechanism, epsilon, utility=utilities):
+    """The largest log ratio of output probabilities over every pair of small tables."""
+    options = {
+        "epsilon": epsilon,
+        "sensitivity": score.sensitivity,
+        "monotone": score.monotone,
+    }
+    one, other = (
+        np.log(mechanism(utility(tables, score), **options)) for tables in neighbours(vectors(8, 5))
+    )
+    return np.abs(one - other).max()
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 6])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_choice_costs_at_most_epsilon(name, mechanism, epsilon):
+    loss = worst_loss(score_of(name, N_BOUND), mechanism, epsilon)
+    assert 0.5 * epsilon < loss <= epsilon + SLACK
+
+
+def claiming(score, sensitivity=None, monotone=None):
+    return Score(
+        score.name,
+        score.sensitivity if sensitivity is None else sensitivity,
+        score.monotone if monotone is None else monotone,
+        score.fill,
+    )
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("name", NAMES)
+def test_control_a_choice_at_a_part_of_the_sensitivity_is_caught(name, mechanism):
+    score = score_of(name, N_BOUND)
+    broken = claiming(score, sensitivity=Fraction(score.sensitivity, 2))
+    assert worst_loss(broken, mechanism, 6) > 6 + SLACK
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_control_f_max_at_the_monotone_rate_is_caught(mechanism):
+    broken = claiming(score_of("f_max", N_BOUND), monotone=True)
+    assert worst_loss(broken, mechanism, 6) > 6 + SLACK
