@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from dpforest.privacy import selection
 from dpforest.privacy.additive import AdditiveNoise, Price, finest_grid
+from dpforest.privacy.greedy_releases import GreedyReleases
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.spends import Amount, Branch, Gaussian, Pure, Spend
 from dpforest.privacy.strategies import noise_for
 from dpforest.privacy.tree_releases import Sampling as Sampling
-from dpforest.privacy.tree_releases import TreeReleases, share_of_tree
+from dpforest.privacy.tree_releases import share_of_tree
 from dpforest.privacy.workload_answers import Question
 from dpforest.records.encode import Encoding
 from dpforest.records.losses import IntegerLoss
@@ -54,7 +55,7 @@ class GradientRelease(NamedTuple):
     deviation: float
 
 
-class Curator(TreeReleases):
+class Curator(GreedyReleases):
     """Holds a store and a ledger, and answers questions about the records for a price.
 
     Parameters

@@ -1,8 +1,8 @@
 """Releases of greedy trees: attributes of nodes, their counts, and leaves with what is left.
 
 The part of the curator that grows greedy forests. Every verb is told how much of epsilon was spent
-before it and after it (a `Span`), so that the price of sampling, which does not add up level by level,
-can be told for each level. ``docs/privacy/greedy.md`` has the proofs.
+before it and after it (a `Span`): where trees draw samples, prices do not simply add up.
+``docs/privacy/greedy.md`` has the proofs.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpforest.privacy import selection
 from dpforest.privacy.additive import AdditiveNoise
+from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.scores import Score
 from dpforest.privacy.spends import Amount, Branch, Pure, Spend
 from dpforest.privacy.splitting import NO_CANDIDATE, Answer, Integers, NodeSplits
@@ -61,7 +62,7 @@ class Rule:
     selection: Selection
     cost: Fraction | None = None
 
-    def choose(self, utilities: Integers, epsilon: Amount, bits: object) -> Integers:
+    def choose(self, utilities: Integers, epsilon: Amount, bits: RandomBits) -> Integers:
         """One candidate a row, for epsilon a row."""
         mechanism = (
             selection.permute_and_flip
@@ -122,7 +123,11 @@ class GreedyReleases(TreeReleases):
         return np.concatenate(candidates), np.concatenate(options)
 
     def node_counts(
-        self, question: AttributeQuestion | SplitQuestion, span: Span, sampling: TreeSampling
+        self,
+        question: AttributeQuestion | SplitQuestion,
+        n_classes: int,
+        span: Span,
+        sampling: TreeSampling,
     ) -> tuple[NDArray[np.int64], float]:
         """The noisy number of records in every node of a level, and the deviation of the noise.
 
@@ -130,8 +135,8 @@ class GreedyReleases(TreeReleases):
         """
         noise = self._noise(span, sampling)
         self._pay("counts of its nodes", noise.mechanism(1), "a level", span, sampling)
-        exact = self._store.total(LeafClassCounts(question.forest, 1, sampling.kind))
-        nodes = exact[: len(question.features), 0]
+        totals = self._store.total(LeafClassCounts(question.forest, n_classes, sampling.kind))
+        nodes = totals[: len(question.features)].sum(axis=1)
         return noise.added_to(nodes, self._bits), noise.deviation
 
     def aligned_leaf_labels(
@@ -264,7 +269,7 @@ def _costs(rule: Rule, n_children: Integers) -> Integers:
 
 
 def _choose(
-    utilities: Integers, stop: Integers, rule: Rule, epsilon: Amount, bits: object
+    utilities: Integers, stop: Integers, rule: Rule, epsilon: Amount, bits: RandomBits
 ) -> Integers:
     """The number of the chosen candidate and option of every node; -1 to stop."""
     flat = utilities.reshape(len(utilities), -1)

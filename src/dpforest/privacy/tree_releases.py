@@ -24,6 +24,7 @@ from dpforest.privacy.spends import Amount, Branch, Pure, Spend, exact
 from dpforest.privacy.splitting import Answer, NodeSplits, choose_splits
 from dpforest.records.statistics import LeafSums, NodeHistograms, Statistic, TargetGrid
 from dpforest.records.store import RecordStore
+from dpforest.trees.attribute_grower import AttributeQuestion
 from dpforest.trees.level_grower import Choice, Published, SplitQuestion
 from dpforest.trees.structure import Forest
 
@@ -74,7 +75,7 @@ class TreeReleases:
             self._deal(n_trees)
         per_step = per_tree if math.isinf(per_tree) else per_tree / self.ledger.protection.steps
         candidates, options = [], []
-        for rows in _nodes_at_a_time(question, target):
+        for rows in nodes_at_a_time(question, target):
             splits = self._splits(question, target, rows, sampling)
             if choice == "diprime" or choice == "thesis":
                 candidate, option = published_splits(splits, choice, per_step, self._bits)
@@ -173,7 +174,9 @@ def _each_tree(label: str, spend: Spend, n_trees: int, sampling: Sampling) -> Br
     return Branch(label, "sequential", (spend,), times=n_trees)
 
 
-def _nodes_at_a_time(question: SplitQuestion, target: int | Bounds) -> list[slice]:
+def nodes_at_a_time(
+    question: SplitQuestion | AttributeQuestion, target: int | Bounds
+) -> list[slice]:
     """Runs of nodes whose histograms fit into memory together."""
     numbers = target if isinstance(target, int) else 2
     n_nodes, n_candidates = question.features.shape

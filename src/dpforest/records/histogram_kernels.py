@@ -1,8 +1,8 @@
 """The hot loops of growing level by level: histograms and sums of the nodes that records are in.
 
 `dpforest.records.kernels` says how kernels are written. A shared forest shows every record to every
-tree; of a forest with disjoint records, ``part`` gives each record its tree; of one whose trees draw
-samples, ``members`` says how often a tree counts a record.
+tree; of a forest with disjoint records, ``part`` gives each record its tree; of one whose trees
+draw samples, ``members`` says how often a tree counts a record.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from dpforest.records.losses import IntegerLoss
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest
 
-
 Sampling = Literal["shared", "disjoint", "without_replacement"]
 """Which records a tree sees: all of them, those dealt to it alone, or a sample of its own."""
 

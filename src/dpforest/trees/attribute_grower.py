@@ -116,4 +116,8 @@ class AttributeGrower:
         return self._trees.leaf_choices
 
     def _keep_open(self, these: NDArray[np.bool_]) -> None:
-        self._open, self._free, self._share = self._open[these], self._free[these], self._share[these]
+        self._open, self._free, self._share = (
+            self._open[these],
+            self._free[these],
+            self._share[these],
+        )

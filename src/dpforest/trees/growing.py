@@ -66,7 +66,7 @@ class GrowingTrees:
     @property
     def leaf_choices(self) -> Nodes:
         """The choices made on the way to each leaf, in the order of the nodes."""
-        return self.choices[self._n_children == 0]
+        return np.asarray(self.choices[self._n_children == 0])
 
     def forest(self, numbered_first: Nodes) -> Forest:
         """The trees as they are; some leaves are numbered before all others."""

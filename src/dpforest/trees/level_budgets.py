@@ -1,8 +1,8 @@
 """How a tree's epsilon is spread over its levels: public weights, and nothing else.
 
-A tree of h levels of splits has h + 1 levels of nodes, the last of them leaves. Each level of splits
-pays for the choices of its nodes and, in some schemes, for noisy counts of them; the leaves have
-the rest.
+A tree of h levels of splits has h + 1 levels of nodes, the last of them leaves. Each level of
+splits pays for the choices of its nodes and, in some schemes, for noisy counts of them; the leaves
+have the rest.
 """
 
 from __future__ import annotations
