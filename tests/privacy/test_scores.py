@@ -179,3 +179,40 @@ def test_control_a_choice_at_a_part_of_the_sensitivity_is_caught(name, mechanism
 def test_control_f_max_at_the_monotone_rate_is_caught(mechanism):
     broken = claiming(score_of("f_max", N_BOUND), monotone=True)
     assert worst_loss(broken, mechanism, 6) > 6 + SLACK
+
+
+def gain_ratio(table):
+    """I(A; C) / H(A) of counts (value, class), with 0 / 0 = 0."""
+    n = table.sum()
+
+    def entropy(counts):
+        shares = counts[counts > 0] / n
+        return -(shares * np.log2(shares)).sum()
+
+    of_value = entropy(table.sum(axis=1))
+    gain = of_value + entropy(table.sum(axis=0)) - entropy(table.ravel())
+    return gain / of_value if of_value > 0 else 0.0
+
+
+def test_a_gain_ratio_is_at_most_one():
+    ratios = [gain_ratio(t.reshape(3, 2)) for t in vectors(6, 5) if t.any()]
+    assert 1 - SLACK < max(ratios) <= 1 + SLACK
+    assert min(ratios) > -SLACK
+
+
+@pytest.mark.parametrize("n", [1, 10, 1000])
+def test_one_record_can_change_a_gain_ratio_by_one(n):
+    alone = np.array([[n, 0], [0, 0]])
+    joined = np.array([[n, 0], [0, 1]])
+    assert gain_ratio(joined) - gain_ratio(alone) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_control_a_gain_ratio_weighted_by_records_is_caught(mechanism):
+    """At the sensitivity of information gain; the record tells one attribute from another."""
+    score = score_of("information_gain", 101)
+    tables = [np.array([[100, 0], [0, last]]) for last in (0, 1)]
+    by_one = [round(STEP * t.sum() * gain_ratio(t)) for t in tables]
+    options = {"epsilon": 1, "sensitivity": score.sensitivity, "monotone": False}
+    one, other = (np.log(mechanism([utility, 0], **options)) for utility in by_one)
+    assert np.abs(one - other).max() > 5
