@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from dpforest.privacy.scores import STEP, Score, score_of
 from dpforest.privacy.selection import exponential_probabilities, permute_and_flip_probabilities
@@ -179,3 +180,122 @@ def test_control_a_choice_at_a_part_of_the_sensitivity_is_caught(name, mechanism
 def test_control_f_max_at_the_monotone_rate_is_caught(mechanism):
     broken = claiming(score_of("f_max", N_BOUND), monotone=True)
     assert worst_loss(broken, mechanism, 6) > 6 + SLACK
+
+
+def gain_ratio(table):
+    """I(A; C) / H(A) of counts (value, class), with 0 / 0 = 0."""
+    n = table.sum()
+
+    def entropy(counts):
+        shares = counts[counts > 0] / n
+        return -(shares * np.log2(shares)).sum()
+
+    of_value = entropy(table.sum(axis=1))
+    gain = of_value + entropy(table.sum(axis=0)) - entropy(table.ravel())
+    return gain / of_value if of_value > 0 else 0.0
+
+
+def test_a_gain_ratio_is_at_most_one():
+    ratios = [gain_ratio(t.reshape(3, 2)) for t in vectors(6, 5) if t.any()]
+    assert 1 - SLACK < max(ratios) <= 1 + SLACK
+    assert min(ratios) > -SLACK
+
+
+@pytest.mark.parametrize("n", [1, 10, 1000])
+def test_one_record_can_change_a_gain_ratio_by_one(n):
+    alone = np.array([[n, 0], [0, 0]])
+    joined = np.array([[n, 0], [0, 1]])
+    assert gain_ratio(joined) - gain_ratio(alone) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_control_a_gain_ratio_weighted_by_records_is_caught(mechanism):
+    """At the sensitivity of information gain; the record tells one attribute from another."""
+    score = score_of("information_gain", 101)
+    tables = [np.array([[100, 0], [0, last]]) for last in (0, 1)]
+    by_one = [round(STEP * t.sum() * gain_ratio(t)) for t in tables]
+    options = {"epsilon": 1, "sensitivity": score.sensitivity, "monotone": False}
+    one, other = (np.log(mechanism([utility, 0], **options)) for utility in by_one)
+    assert np.abs(one - other).max() > 5
+
+
+# The printed flaws of docs/privacy/greedy.md: what each loses on the pair of tables named there.
+
+
+def noisy(counts, epsilon, span=40):
+    """The law of counts with discrete Laplace noise, at every pair of integers up to a span."""
+    places = np.arange(-span, span + 1)
+    laws = [np.exp(-epsilon * np.abs(places - count)) * np.tanh(epsilon / 2) for count in counts]
+    return np.multiply.outer(*laws)
+
+
+def drawn(n_draws, share, epsilon):
+    """The law of noisy counts of a sample that holds each of its draws with a chance."""
+    return sum(
+        stats.binom.pmf(m, n_draws, share) * noisy((n_draws - m, m), epsilon)
+        for m in range(n_draws + 1)
+    )
+
+
+def loss(one, other):
+    return np.abs(np.log(one) - np.log(other)).max()
+
+
+def log_moment(n_draws, share, exponent):
+    m = np.arange(n_draws + 1)
+    return math.log((stats.binom.pmf(m, n_draws, share) * np.exp(exponent(m))).sum())
+
+
+def test_bootstrap_samples_lose_more_than_they_say():
+    few = loss(noisy((2, 0), 1), drawn(3, 1 / 3, 1))
+    assert few == pytest.approx(2.42, abs=0.005)
+    assert few == pytest.approx(log_moment(3, 1 / 3, lambda m: 2 * m - 1))
+    assert log_moment(100, 1 / 100, lambda m: 2 * m - 1) == pytest.approx(5.19, abs=0.005)
+    each = -log_moment(100, 1 / 100, lambda m: -(m + np.abs(m - 1)) / 20)
+    assert 20 * each == pytest.approx(1.69, abs=0.005)
+
+
+def test_normalised_weights_lose_more_than_they_say():
+    def stated(n):
+        return (n + 2) * math.log((1 + math.exp(0.2)) / 2) - 0.1
+
+    few = loss(noisy((9, 0), 0.1), drawn(10, 1 / 2, 0.1))
+    assert few == pytest.approx(stated(8)) == pytest.approx(0.95, abs=0.005)
+    assert stated(98) == pytest.approx(10.4, abs=0.005)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(100, 2.71), (1000, 21.5)])
+def test_half_a_gain_ratio_loses_more_than_it_says(n, expected):
+    size, sensitivity = n + 1, math.log2(n + 1) + 1 / math.log(2)
+    entropy = math.log2(size) - n / size * math.log2(n)
+    utility = size * (entropy + 1) / 2
+    assert np.logaddexp(0, utility / (2 * sensitivity)) - math.log(2) == pytest.approx(
+        expected, abs=0.05
+    )
+
+
+def kept_label(table, epsilon):
+    """The law of the label of the better of two trees of a leaf each, on disjoint records."""
+    law = np.zeros(2)
+    for tree in itertools.product((0, 1), repeat=len(table)):
+        parts = [np.bincount([c for c, t in zip(table, tree, strict=True) if t == k], minlength=2)
+                 for k in (0, 1)]  # fmt: skip
+        labels = permute_and_flip_probabilities(
+            parts, epsilon=epsilon, sensitivity=1, monotone=True
+        )
+        for first, second in itertools.product((0, 1), repeat=2):
+            better = first if table.count(first) > table.count(second) else second
+            law[better] += labels[0, first] * labels[1, second] / 2 ** len(table)
+    return law
+
+
+@pytest.mark.parametrize(("epsilon", "expected"), [(0.1, 0.795), (1e-6, math.log(2))])
+def test_selective_aggregation_loses_more_than_it_says(epsilon, expected):
+    found = loss(kept_label((0, 1), epsilon), kept_label((0, 1, 0), epsilon))
+    assert found == pytest.approx(expected, abs=5e-4)
+
+
+@pytest.mark.parametrize(("lead", "expected"), [(1, 2.13), (5, 127.5)])
+def test_smooth_sensitivity_loses_more_than_it_says(lead, expected):
+    of_other = [-np.logaddexp(0, math.exp(j) / 2) for j in (lead, lead + 1)]
+    assert of_other[0] - of_other[1] == pytest.approx(expected, abs=0.05)
