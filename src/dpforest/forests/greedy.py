@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,34 +17,135 @@ from sklearn.base import ClassifierMixin
 
 from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
 from dpforest.forests.files import named, of_group
+from dpforest.forests.greedy_phase import Phase, Values
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
 from dpforest.privacy.curator import Curator
-from dpforest.privacy.greedy_releases import Rule, Selection, Span
-from dpforest.privacy.scores import ScoreName, score_of
-from dpforest.privacy.spends import Amount, Pure, exact
+from dpforest.privacy.greedy_releases import Rule, Selection
+from dpforest.privacy.scores import LARGEST_BOUND, ScoreName, score_of
+from dpforest.privacy.spends import Pure, exact
 from dpforest.privacy.tree_sampling import TreeSampling
 from dpforest.records.encode import Encoding
 from dpforest.records.routing import add_leaf_values
 from dpforest.schema import Schema
 from dpforest.trees.attribute_grower import AttributeGrower
 from dpforest.trees.ensembles import join_forests
-from dpforest.trees.level_budgets import LEVEL_BUDGETS, LevelBudget, LevelShares, share_out
+from dpforest.trees.growers import refuse_too_many_leaves
+from dpforest.trees.level_budgets import LEVEL_BUDGETS, LevelBudget, share_out
 from dpforest.trees.level_grower import BINS, LevelGrower
+from dpforest.trees.rules import greedy_depth, greedy_leaf_nodes, greedy_trees
 from dpforest.trees.structure import Forest
 from dpforest.trees.votes import leaf_votes, normalise
 
-Values = NDArray[np.float64]
-COST = Fraction(1, 4)
+COUNT_SHARE = Fraction(2, 100)  # of epsilon, for the noisy number of records that "auto" needs
+# What each further child of a split costs where nodes may stop, in sensitivities of the criterion:
+# about what a split that tells nothing gains by chance.
+COST_OF_CHILD = Fraction(1, 4)
+
+Auto = Literal["auto"]
 
 
 class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
+    """Differentially private greedy forest.
+
+    Each node chooses, by a private choice, the attribute that tells the classes apart best, or to
+    stop; each leaf releases its label, or noisy class counts. With the defaults it is eDPRF with
+    its guarantee repaired; `dpforest.literature` has the settings of the other greedy forests.
+    Pure epsilon; two or more classes, mixed features, missing values.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        The privacy budget. ``math.inf`` gives the non-private twin: the best choices, no noise.
+    schema : Schema or dict, optional
+        What is public of the table. Without it, bounds, categories and classes are read from
+        the data: a `PrivacyLeakWarning`, and no guarantee.
+    n_estimators : int or "auto", default="auto"
+        Trees. ``"auto"`` follows `dpforest.trees.rules.greedy_trees`.
+    max_depth : int or "auto", default="auto"
+        Levels of splits. ``"auto"`` follows `dpforest.trees.rules.greedy_depth`.
+    max_leaf_nodes : int or "auto", default="auto"
+        A node of a multi-way tree that would hold less than one part in this many of the
+        records, were they spread evenly, stays a leaf: a public fact. ``"auto"`` follows
+        `dpforest.trees.rules.greedy_leaf_nodes`.
+    n_hint : int, optional
+        A public guess of the number of records, for ``"auto"``. Without it a fiftieth of epsilon
+        pays for a noisy count.
+    splits : {"multiway", "binary"}, default="multiway"
+        One child for each bin of an attribute not yet used on the way, or two children, with
+        attribute and cut chosen in one draw.
+    criterion : {"gini", "information_gain", "max", "f_max"}, default="gini"
+        What a split is chosen by; `dpforest.privacy.scores` has their sensitivities.
+    n_bound : int, default=100_000
+        A public number of records from which on information gain is blunted. The larger, the
+        noisier its choices; privacy does not rest on it.
+    selection : {"permute_and_flip", "exponential"}, default="permute_and_flip"
+        The mechanism of the choice.
+    max_features : int, "sqrt" or None, default=None
+        Attributes that a node chooses from, drawn at random; all of them by default.
+    level_budget : {"harmonic", "even", "linear", "hou", "cube_root"}, default="harmonic"
+        How epsilon is spread over the levels; see `dpforest.trees.level_budgets.share_out`.
+    align : bool, default=True
+        Give each leaf all that its way has left (eDPRF's budget alignment), not only what the
+        longest way has.
+    stopping : {"candidate", None}, default="candidate"
+        "Stop here" as one more candidate of the private choice, or stop on public facts only.
+    leaves : {"label", "counts"}, default="label"
+        Release only the label (permute-and-flip) or noisy class counts (discrete Laplace).
+    voting : {"averaging", "majority", "weighted"}, default="averaging"
+        As in `RandomDecisionForestClassifier`.
+    sampling : {"disjoint", "shared", "without_replacement"}, default="disjoint"
+        Each record is dealt to one tree at random and each tree has all of epsilon; all trees see
+        all records and share epsilon; or each tree sees a secret random sample, and shares it.
+    sample_share : float, default=0.5
+        The chance of a record to be in a tree's sample, for ``"without_replacement"``.
+    second_phase : float, default=0.0
+        The share of trees that are grown after the others, on samples in which a record comes
+        half as often when those classify it well (TpDPRF). Needs ``"without_replacement"``.
+    max_bins : int, default=8
+        Bins of a numeric feature without declared cuts.
+    neighbors : {"add_remove", "replace_one"}, default="add_remove"
+        Which tables are neighbours.
+    max_records_per_group : int, optional
+        With ``fit(X, y, groups=...)``: protect persons, each with at most this many records.
+    random_state : int, RandomState or None, default=None
+        Makes structure and noise reproducible, for tests and papers; such noise is not secret.
+    n_jobs : int, optional
+        Threads; all cores by default.
+    verbose : bool, default=False
+        Print the ledger after the fit.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, in the order of the schema.
+    ledger_ : Ledger
+        What was spent, and the guarantee.
+    forest_ : Forest
+        The structure.
+    leaf_values_ : ndarray of float64, shape (n_leaves, n_classes)
+        What was released: 1 for the label, or noisy class counts.
+    schema_, encoding_, n_features_in_, feature_names_in_
+        The schema in use, its bins, and scikit-learn's facts of the input.
+
+    Examples
+    --------
+    >>> from dpforest import GreedyForestClassifier, datasets
+    >>> census = datasets.make_census(5_000, random_state=0)
+    >>> forest = GreedyForestClassifier(epsilon=1.0, schema=census.schema, random_state=0)
+    >>> forest.fit(census.X, census.y).score(census.X, census.y) > 0.7
+    True
+    >>> forest.ledger_.epsilon
+    1.0
+    """
+
     def __init__(
         self,
         *,
         epsilon: float = 1.0,
         schema: Schema | dict[str, Any] | None = None,
-        n_estimators: int | Literal["auto"] = "auto",
-        max_depth: int | Literal["auto"] = "auto",
+        n_estimators: int | Auto = "auto",
+        max_depth: int | Auto = "auto",
+        max_leaf_nodes: int | Auto = "auto",
         n_hint: int | None = None,
         splits: Literal["multiway", "binary"] = "multiway",
         criterion: ScoreName = "gini",
@@ -54,12 +156,11 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         align: bool = True,
         stopping: Literal["candidate"] | None = "candidate",
         leaves: Literal["label", "counts"] = "label",
-        voting: Literal["majority", "averaging", "weighted"] = "majority",
+        voting: Literal["averaging", "majority", "weighted"] = "averaging",
         sampling: Literal["disjoint", "shared", "without_replacement"] = "disjoint",
         sample_share: float = 0.5,
         second_phase: float = 0.0,
         max_bins: int = 8,
-        max_leaf_nodes: int = 1024,
         neighbors: Neighbors = "add_remove",
         max_records_per_group: int | None = None,
         random_state: Any = None,
@@ -70,6 +171,7 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         self.schema = schema
         self.n_estimators = n_estimators
         self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
         self.n_hint = n_hint
         self.splits = splits
         self.criterion = criterion
@@ -85,7 +187,6 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         self.sample_share = sample_share
         self.second_phase = second_phase
         self.max_bins = max_bins
-        self.max_leaf_nodes = max_leaf_nodes
         self.neighbors = neighbors
         self.max_records_per_group = max_records_per_group
         self.random_state = random_state
@@ -115,88 +216,11 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         self.encoding_ = Encoding.from_schema(self.schema_, max_bins=self.max_bins)
         curator.encode(self.encoding_)
         with self._spending():
-            n_trees, depth = self._plan(curator)
-            self._grow(curator, n_trees, depth, streams.structure)
+            self._grow(curator, *self._plan(curator), streams.structure)
+            self._leaf_votes = leaf_votes(self.leaf_values_, self.voting, streams.structure)
         if self.verbose:
             print(self.ledger_.explain())
         return self
-
-    def _grow(
-        self, curator: Curator, n_trees: int, depth: int, rng: np.random.Generator
-    ) -> None:
-        """Grow the trees, in one phase or two, and release their leaves."""
-        later = round(n_trees * self.second_phase)
-        epsilon = curator.ledger.unspent_epsilon
-        self.forest_, self.leaf_values_ = Forest, None
-        phases = []
-        for n, trained in ((n_trees - later, None), (later, phases)):
-            if not n:
-                continue
-            sampling = TreeSampling(self.sampling, n, exact(self.sample_share))
-            if trained:
-                curator.draw_harder_samples(sampling, trained[0][0], self._votes(trained[0][1], rng))
-            else:
-                curator.draw_samples(sampling)
-            part = epsilon if math.isinf(epsilon) else epsilon * n / n_trees
-            phases.append(self._phase(curator, depth, part, sampling, rng))
-        self.forest_ = join_forests([forest for forest, _ in phases])
-        self.leaf_values_ = np.concatenate([values for _, values in phases])
-        self._leaf_votes = self._votes(self.leaf_values_, rng)
-
-    def _phase(self, curator, depth, epsilon, sampling, rng):
-        shares = share_out(self.level_budget, depth)
-        grower = self._grower(sampling.n_trees, rng)
-        n_classes = len(self.classes_)
-        rule = Rule(
-            score_of(self.criterion, self.n_bound),
-            self.selection,
-            self.cost_ if self.stopping == "candidate" else None,
-        )
-        levels = 0
-        while levels < depth and (question := grower.ask()) is not None:
-            start = shares.spent_after(levels)
-            counted = start + shares.counts[levels]
-            stops = np.zeros(len(question.features), bool)
-            if shares.has_counts:
-                span = _span(epsilon, start, counted)
-                counts, deviation = curator.node_counts(question, n_classes, span, sampling)
-                stops = counts < deviation
-            span = _span(epsilon, counted, shares.spent_after(levels + 1))
-            answer = curator.choose_attributes(question, n_classes, rule, span, sampling)
-            candidate = np.where(stops, -1, answer[0])
-            if self.splits == "binary":
-                grower.answer(candidate, answer[1])
-            else:
-                grower.answer(candidate)
-            levels += 1
-        forest = grower.finish()
-        spans = [_span(epsilon, shares.spent_after(k), Fraction(1)) for k in range(levels + 1)]
-        spent = grower.leaf_choices if self.align else np.full(forest.n_leaves, levels)
-        if self.leaves == "label":
-            labels = curator.aligned_leaf_labels(forest, n_classes, spent, spans, sampling)
-            return forest, np.eye(n_classes)[labels]
-        counts, _ = curator.aligned_leaf_counts(forest, n_classes, spent, spans, sampling)
-        return forest, counts.astype(float)
-
-    def _grower(self, n_trees, rng):
-        n_features = len(self.encoding_.feature_bins)
-        k = self.max_features or n_features
-        if k == "sqrt":
-            k = math.ceil(math.sqrt(n_features))
-        if self.splits == "binary":
-            even = np.ones((n_features, BINS), np.int64)
-            return LevelGrower(self.encoding_.feature_bins, even, n_trees=n_trees, n_candidates=k,
-                               categories="subset", rng=rng)
-        return AttributeGrower(self.encoding_.feature_bins, n_trees=n_trees, n_candidates=k,
-                               max_leaf_nodes=self.max_leaf_nodes, rng=rng)
-
-    cost_ = COST
-
-    def _plan(self, curator):
-        return int(self.n_estimators), int(self.max_depth)
-
-    def _votes(self, values, rng):
-        return leaf_votes(values, self.voting, rng)
 
     def predict_proba(self, X: Any) -> Values:
         """The votes for each class, as probabilities, shape (n, n_classes)."""
@@ -208,11 +232,133 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         probabilities = self.predict_proba(X)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
+    def _grow(
+        self,
+        curator: Curator,
+        n_trees: int,
+        depth: int,
+        max_leaf_nodes: int,
+        rng: np.random.Generator,
+    ) -> None:
+        """Grow the trees, in one phase or in two, each with its part of what a count left."""
+        later = round(n_trees * self.second_phase)
+        unspent = curator.ledger.unspent_epsilon
+        forests: list[Forest] = []
+        values: list[Values] = []
+        for n in (n_trees - later, later) if later else (n_trees,):
+            sampling = TreeSampling(self.sampling, n, Fraction(exact(self.sample_share)))
+            if forests:
+                votes = leaf_votes(values[0], self.voting, rng)
+                curator.draw_harder_samples(sampling, forests[0], votes)
+            else:
+                curator.draw_samples(sampling)
+            phase = Phase(
+                curator=curator,
+                n_classes=len(self.classes_),
+                epsilon=unspent if math.isinf(unspent) else unspent * Fraction(n, n_trees),
+                shares=share_out(self.level_budget, depth),
+                sampling=sampling,
+                rule=self._rule(),
+                align=self.align,
+                leaves=self.leaves,
+            )
+            forest, released = phase.grow(self._grower(n, max_leaf_nodes, rng))
+            forests.append(forest)
+            values.append(released)
+        self.forest_, self.leaf_values_ = join_forests(forests), np.concatenate(values)
+
+    def _rule(self) -> Rule:
+        cost = COST_OF_CHILD if self.stopping == "candidate" else None
+        return Rule(score_of(self.criterion, self.n_bound), self.selection, cost)
+
+    def _grower(
+        self, n_trees: int, max_leaf_nodes: int, rng: np.random.Generator
+    ) -> AttributeGrower | LevelGrower:
+        bins = self.encoding_.feature_bins
+        n_candidates = math.isqrt(len(bins)) if self.max_features == "sqrt" else self.max_features
+        shape = {"n_trees": n_trees, "n_candidates": n_candidates or len(bins)}
+        if self.splits == "binary":
+            all_alike = np.ones((len(bins), BINS), np.int64)
+            return LevelGrower(bins, all_alike, **shape, categories="subset", rng=rng)
+        return AttributeGrower(bins, **shape, max_leaf_nodes=max_leaf_nodes, rng=rng)
+
+    def _plan(self, curator: Curator) -> tuple[int, int, int]:
+        """Trees, depth and leaves of a tree; ``"auto"`` may pay for a noisy count."""
+        n_records = float(self.n_hint or 0)
+        settings = (self.n_estimators, self.max_depth, self.max_leaf_nodes)
+        if not n_records and "auto" in settings:
+            epsilon = exact(self.epsilon)
+            price = epsilon if math.isinf(epsilon) else epsilon * COUNT_SHARE
+            n_records = max(curator.count(Pure(price)), 1.0)
+        n_trees, depth, max_leaf_nodes = settings
+        if n_trees == "auto":
+            n_trees = greedy_trees(n_records, self.epsilon)
+        if max_leaf_nodes == "auto":
+            disjoint = self.sampling == "disjoint"
+            seen = n_records / n_trees if disjoint else n_records
+            own = self.epsilon if disjoint else self.epsilon / n_trees
+            max_leaf_nodes = greedy_leaf_nodes(seen, own)
+        if depth == "auto":
+            n_values = self.encoding_.feature_bins.n_values
+            several = self.splits == "multiway"
+            fan_out = float(np.exp(np.log(n_values).mean())) if several else 2.0
+            depth = greedy_depth(max_leaf_nodes, fan_out)
+        return int(n_trees), int(depth), int(max_leaf_nodes)
+
     def _check_parameters(self, groups: Any) -> None:
         self._check_shared_parameters(groups)
+        check_count_or_auto("n_estimators", self.n_estimators)
+        check_count_or_auto("max_depth", self.max_depth)
+        check_count_or_auto("max_leaf_nodes", self.max_leaf_nodes, low=2)
+        if self.splits == "binary" and self.max_depth != "auto":
+            refuse_too_many_leaves(2.0**self.max_depth)
+        check_count("max_bins", self.max_bins, low=2)
+        check_count("n_bound", self.n_bound, low=2)
+        if self.n_bound > LARGEST_BOUND:
+            raise ValueError(f"n_bound must be at most {LARGEST_BOUND}, got {self.n_bound}")
+        if self.n_hint is not None:
+            check_count("n_hint", self.n_hint)
+        if self.max_features != "sqrt" and self.max_features is not None:
+            check_count("max_features", self.max_features)
+        check_choice("splits", self.splits, ("multiway", "binary"))
+        check_choice("criterion", self.criterion, ("gini", "information_gain", "max", "f_max"))
+        check_choice("selection", self.selection, ("permute_and_flip", "exponential"))
+        check_choice("level_budget", self.level_budget, LEVEL_BUDGETS)
+        check_choice("align", self.align, (True, False))
+        check_choice("stopping", self.stopping, ("candidate", None))
+        check_choice("leaves", self.leaves, ("label", "counts"))
+        check_choice("voting", self.voting, ("averaging", "majority", "weighted"))
+        check_choice("sampling", self.sampling, ("disjoint", "shared", "without_replacement"))
+        self._check_samples()
 
+    def _check_samples(self) -> None:
+        for name, value, low in (
+            ("sample_share", self.sample_share, "above 0"),
+            ("second_phase", self.second_phase, "at least 0"),
+        ):
+            within = isinstance(value, Real) and not isinstance(value, bool) and 0 <= value <= 1
+            if not within or (name == "sample_share" and value == 0):
+                raise ValueError(f"{name} must be a number {low} and at most 1, got {value!r}")
+        if self.second_phase and self.sampling != "without_replacement":
+            raise ValueError(
+                "second_phase draws samples by what the first phase says of a record: use "
+                "sampling='without_replacement'"
+            )
 
-def _span(epsilon: Amount, before: Fraction, after: Fraction) -> Span:
-    if math.isinf(epsilon):
-        return Span(Fraction(0), epsilon)
-    return Span(before * epsilon, after * epsilon)
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            **named("forest", self.forest_.to_arrays()),
+            "leaf_values": self.leaf_values_,
+            "leaf_votes": self._leaf_votes,
+        }
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super()._restore(facts, arrays)
+        self.classes_ = np.array(self.schema_.classes)
+        self.forest_ = Forest.from_arrays(of_group("forest", arrays))
+        self.leaf_values_, self._leaf_votes = arrays["leaf_values"], arrays["leaf_votes"]
+        expected = (self.forest_.n_leaves, len(self.classes_))
+        if not self.leaf_values_.shape == self._leaf_votes.shape == expected:
+            raise ValueError("the leaves do not fit the forest")
+        if self.forest_.feature.max(initial=0) >= self.n_features_in_:
+            raise ValueError("the forest asks for a feature that is not there")

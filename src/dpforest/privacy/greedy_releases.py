@@ -174,8 +174,8 @@ class GreedyReleases(TreeReleases):
         leaf_spent: NDArray[np.int64],
         spans: list[Span],
         sampling: TreeSampling,
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Noisy class counts of every leaf, each with what its way has left, and their deviations.
+    ) -> NDArray[np.int64]:
+        """Noisy class counts of every leaf, each with what its way has left.
 
         A record changes one count of its leaf by 1; see `aligned_leaf_labels`.
         """
@@ -183,12 +183,11 @@ class GreedyReleases(TreeReleases):
         totals = self._leaf_class_totals(
             forest, n_classes, noises[-1].mechanism(1), spans[-1], sampling
         )
-        deviations = np.array([noise.deviation for noise in noises])[leaf_spent]
         for level, noise in enumerate(noises):
             here = leaf_spent == level
             if here.any():
                 totals[here] = noise.added_to(totals[here], self._bits)
-        return totals, deviations
+        return totals
 
     def draw_samples(self, sampling: TreeSampling) -> None:
         """Let every tree see its records; releases nothing."""

@@ -91,8 +91,12 @@ class AttributeGrower:
         )
         return self._question
 
-    def answer(self, candidate: NDArray[np.int64]) -> None:
-        """Split the nodes of the question as was released; a candidate of -1 leaves a leaf."""
+    def answer(self, candidate: NDArray[np.int64], option: NDArray[np.int64]) -> None:
+        """Split the nodes of the question as was released; a candidate of -1 leaves a leaf.
+
+        There is one way to split by an attribute, so its option is always 0.
+        """
+        assert not option.any()
         assert self._question is not None
         chosen = np.flatnonzero(candidate >= 0)
         feature = self._question.features[chosen, candidate[chosen]].astype(np.int64)
@@ -116,8 +120,5 @@ class AttributeGrower:
         return self._trees.leaf_choices
 
     def _keep_open(self, these: NDArray[np.bool_]) -> None:
-        self._open, self._free, self._share = (
-            self._open[these],
-            self._free[these],
-            self._share[these],
-        )
+        self._open, self._free = self._open[these], self._free[these]
+        self._share = self._share[these]

@@ -8,6 +8,10 @@ import numpy as np
 
 RECORDS_PER_NOISE = 8.0  # a leaf should hold this many times the scale of its noise
 TREES = (3, 63)
+RECORDS_PER_TREE = 500.0  # of a greedy tree, times epsilon
+RECORDS_PER_LEAF = 4.0  # of a greedy tree, times epsilon
+GREEDY_TREES = (3, 35)
+LEAF_NODES = (4, 4096)
 
 
 def auto_depth(n_features: int, n_records: float, epsilon_per_tree: float) -> int:
@@ -48,6 +52,48 @@ def auto_trees(n_records: float, epsilon: float) -> int:
         return TREES[1]
     affordable = math.sqrt(max(n_records, 1.0) * epsilon / (8.0 * RECORDS_PER_NOISE))
     return int(np.clip(2 * int(affordable / 2.0) + 1, *TREES))
+
+
+def greedy_trees(n_records: float, epsilon: float) -> int:
+    """An odd number of greedy trees, each with `RECORDS_PER_TREE` / epsilon records of its own.
+
+    Examples
+    --------
+    >>> greedy_trees(1_000, 1.0), greedy_trees(10_000, 1.0), greedy_trees(1_000_000, 1.0)
+    (3, 21, 35)
+    """
+    if math.isinf(epsilon):
+        return GREEDY_TREES[1]
+    affordable = n_records * epsilon / RECORDS_PER_TREE
+    return int(np.clip(2 * int(affordable / 2.0) + 1, *GREEDY_TREES))
+
+
+def greedy_leaf_nodes(n_records: float, epsilon: float) -> int:
+    """Leaves of a greedy tree: `RECORDS_PER_LEAF` / epsilon records each, if spread evenly.
+
+    Parameters
+    ----------
+    n_records, epsilon : float
+        What one tree sees, and may spend.
+
+    Examples
+    --------
+    >>> greedy_leaf_nodes(320, 1.0), greedy_leaf_nodes(320, 0.1)
+    (80, 8)
+    """
+    affordable = n_records * min(epsilon, 1.0) / RECORDS_PER_LEAF
+    return int(np.clip(affordable, *LEAF_NODES))
+
+
+def greedy_depth(max_leaf_nodes: int, fan_out: float) -> int:
+    """The levels after which that many leaves are there, if a node has so many children.
+
+    Examples
+    --------
+    >>> greedy_depth(80, 2.0), greedy_depth(80, 5.0)
+    (7, 3)
+    """
+    return max(1, math.ceil(math.log(max_leaf_nodes) / math.log(max(fan_out, 2.0))))
 
 
 def bojarski_trees(n_records: int, max_depth: int, epsilon: float) -> int:
