@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -18,10 +17,14 @@ from sklearn.base import ClassifierMixin
 from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
 from dpforest.forests.files import named, of_group
 from dpforest.forests.greedy_phase import Phase, Values
-from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
+from dpforest.forests.parameters import (
+    check_choice,
+    check_count,
+    check_count_or_auto,
+    check_number,
+)
 from dpforest.privacy.curator import Curator
-from dpforest.privacy.greedy_releases import Rule, Selection
-from dpforest.privacy.scores import LARGEST_BOUND, ScoreName, score_of
+from dpforest.privacy.greedy_releases import Rule, ScoreName, Selection
 from dpforest.privacy.spends import Pure, exact
 from dpforest.privacy.tree_sampling import TreeSampling
 from dpforest.records.encode import Encoding
@@ -32,7 +35,7 @@ from dpforest.trees.ensembles import join_forests
 from dpforest.trees.growers import refuse_too_many_leaves
 from dpforest.trees.level_budgets import LEVEL_BUDGETS, LevelBudget, share_out
 from dpforest.trees.level_grower import BINS, LevelGrower
-from dpforest.trees.rules import greedy_depth, greedy_leaf_nodes, greedy_trees
+from dpforest.trees.rules import greedy_depth, greedy_trees, supported_leaves
 from dpforest.trees.structure import Forest
 from dpforest.trees.votes import leaf_votes, normalise
 
@@ -48,8 +51,9 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
     """Differentially private greedy forest.
 
     Each node chooses, by a private choice, the attribute that tells the classes apart best, or to
-    stop; each leaf releases its label, or noisy class counts. With the defaults it is eDPRF with
-    its guarantee repaired; `dpforest.literature` has the settings of the other greedy forests.
+    stop; each leaf releases its label, or noisy class counts. The defaults are those of eDPRF, with
+    its guarantee repaired, but for the criterion; `dpforest.literature` has the settings of the
+    papers.
     Pure epsilon; two or more classes, mixed features, missing values.
 
     Parameters
@@ -63,18 +67,20 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         Trees. ``"auto"`` follows `dpforest.trees.rules.greedy_trees`.
     max_depth : int or "auto", default="auto"
         Levels of splits. ``"auto"`` follows `dpforest.trees.rules.greedy_depth`.
-    max_leaf_nodes : int or "auto", default="auto"
-        A node of a multi-way tree that would hold less than one part in this many of the
-        records, were they spread evenly, stays a leaf: a public fact. ``"auto"`` follows
-        `dpforest.trees.rules.greedy_leaf_nodes`.
+    min_support : float, default=8.0
+        A node of a multi-way tree that would hold fewer than this many records, divided by the
+        epsilon of the tree, stays a leaf; records are taken to be spread evenly over the public
+        ranges, so that this follows from released facts. 0: no bound but the memory's.
     n_hint : int, optional
-        A public guess of the number of records, for ``"auto"``. Without it a fiftieth of epsilon
-        pays for a noisy count.
+        A public guess of the number of records, for ``"auto"`` and `min_support`. Without it a
+        fiftieth of epsilon pays for a noisy count.
     splits : {"multiway", "binary"}, default="multiway"
         One child for each bin of an attribute not yet used on the way, or two children, with
         attribute and cut chosen in one draw.
-    criterion : {"gini", "information_gain", "max", "f_max"}, default="gini"
-        What a split is chosen by; `dpforest.privacy.scores` has their sensitivities.
+    criterion : {"max", "gini", "information_gain", "f_max"}, default="max"
+        What a split is chosen by: the number of records in the largest class of each child, or
+        impurities. `dpforest.privacy.scores` has their sensitivities, of which that of
+        ``"max"`` is the least.
     n_bound : int, default=100_000
         A public number of records from which on information gain is blunted. The larger, the
         noisier its choices; privacy does not rest on it.
@@ -101,7 +107,7 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
     second_phase : float, default=0.0
         The share of trees that are grown after the others, on samples in which a record comes
         half as often when those classify it well (TpDPRF). Needs ``"without_replacement"``.
-    max_bins : int, default=8
+    max_bins : int, default=10
         Bins of a numeric feature without declared cuts.
     neighbors : {"add_remove", "replace_one"}, default="add_remove"
         Which tables are neighbours.
@@ -145,10 +151,10 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         schema: Schema | dict[str, Any] | None = None,
         n_estimators: int | Auto = "auto",
         max_depth: int | Auto = "auto",
-        max_leaf_nodes: int | Auto = "auto",
+        min_support: float = 8.0,
         n_hint: int | None = None,
         splits: Literal["multiway", "binary"] = "multiway",
-        criterion: ScoreName = "gini",
+        criterion: ScoreName = "max",
         n_bound: int = 100_000,
         selection: Selection = "permute_and_flip",
         max_features: int | Literal["sqrt"] | None = None,
@@ -160,7 +166,7 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         sampling: Literal["disjoint", "shared", "without_replacement"] = "disjoint",
         sample_share: float = 0.5,
         second_phase: float = 0.0,
-        max_bins: int = 8,
+        max_bins: int = 10,
         neighbors: Neighbors = "add_remove",
         max_records_per_group: int | None = None,
         random_state: Any = None,
@@ -171,7 +177,7 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         self.schema = schema
         self.n_estimators = n_estimators
         self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
+        self.min_support = min_support
         self.n_hint = n_hint
         self.splits = splits
         self.criterion = criterion
@@ -269,7 +275,7 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
 
     def _rule(self) -> Rule:
         cost = COST_OF_CHILD if self.stopping == "candidate" else None
-        return Rule(score_of(self.criterion, self.n_bound), self.selection, cost)
+        return Rule.of(self.criterion, self.n_bound, self.selection, cost)
 
     def _grower(
         self, n_trees: int, max_leaf_nodes: int, rng: np.random.Generator
@@ -285,37 +291,32 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
     def _plan(self, curator: Curator) -> tuple[int, int, int]:
         """Trees, depth and leaves of a tree; ``"auto"`` may pay for a noisy count."""
         n_records = float(self.n_hint or 0)
-        settings = (self.n_estimators, self.max_depth, self.max_leaf_nodes)
-        if not n_records and "auto" in settings:
+        n_trees, depth = self.n_estimators, self.max_depth
+        if not n_records and (self.min_support or "auto" in (n_trees, depth)):
             epsilon = exact(self.epsilon)
             price = epsilon if math.isinf(epsilon) else epsilon * COUNT_SHARE
             n_records = max(curator.count(Pure(price)), 1.0)
-        n_trees, depth, max_leaf_nodes = settings
         if n_trees == "auto":
             n_trees = greedy_trees(n_records, self.epsilon)
-        if max_leaf_nodes == "auto":
-            disjoint = self.sampling == "disjoint"
-            seen = n_records / n_trees if disjoint else n_records
-            own = self.epsilon if disjoint else self.epsilon / n_trees
-            max_leaf_nodes = greedy_leaf_nodes(seen, own)
+        disjoint = self.sampling == "disjoint"
+        seen = n_records / n_trees if disjoint else n_records
+        own = self.epsilon if disjoint else self.epsilon / n_trees
+        max_leaf_nodes = supported_leaves(seen, own, self.min_support)
         if depth == "auto":
             n_values = self.encoding_.feature_bins.n_values
             several = self.splits == "multiway"
             fan_out = float(np.exp(np.log(n_values).mean())) if several else 2.0
             depth = greedy_depth(max_leaf_nodes, fan_out)
-        return int(n_trees), int(depth), int(max_leaf_nodes)
+        return int(n_trees), int(depth), max_leaf_nodes
 
     def _check_parameters(self, groups: Any) -> None:
         self._check_shared_parameters(groups)
         check_count_or_auto("n_estimators", self.n_estimators)
         check_count_or_auto("max_depth", self.max_depth)
-        check_count_or_auto("max_leaf_nodes", self.max_leaf_nodes, low=2)
         if self.splits == "binary" and self.max_depth != "auto":
             refuse_too_many_leaves(2.0**self.max_depth)
         check_count("max_bins", self.max_bins, low=2)
         check_count("n_bound", self.n_bound, low=2)
-        if self.n_bound > LARGEST_BOUND:
-            raise ValueError(f"n_bound must be at most {LARGEST_BOUND}, got {self.n_bound}")
         if self.n_hint is not None:
             check_count("n_hint", self.n_hint)
         if self.max_features != "sqrt" and self.max_features is not None:
@@ -330,15 +331,16 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         check_choice("voting", self.voting, ("averaging", "majority", "weighted"))
         check_choice("sampling", self.sampling, ("disjoint", "shared", "without_replacement"))
         self._check_samples()
+        self._rule()  # refuses a bound that its table would not hold
 
     def _check_samples(self) -> None:
-        for name, value, low in (
-            ("sample_share", self.sample_share, "above 0"),
-            ("second_phase", self.second_phase, "at least 0"),
-        ):
-            within = isinstance(value, Real) and not isinstance(value, bool) and 0 <= value <= 1
-            if not within or (name == "sample_share" and value == 0):
-                raise ValueError(f"{name} must be a number {low} and at most 1, got {value!r}")
+        check_number("min_support", self.min_support, 0.0, math.inf)
+        check_number("second_phase", self.second_phase, 0.0, 1.0)
+        check_number("sample_share", self.sample_share, 0.0, 1.0)
+        if not self.sample_share:
+            raise ValueError(
+                "sample_share must be above 0: a tree that sees no record says nothing"
+            )
         if self.second_phase and self.sampling != "without_replacement":
             raise ValueError(
                 "second_phase draws samples by what the first phase says of a record: use "

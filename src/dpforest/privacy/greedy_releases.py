@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from dpforest.privacy import selection
 from dpforest.privacy.additive import AdditiveNoise
 from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.scores import Score
+from dpforest.privacy.scores import Score, score_of
+from dpforest.privacy.scores import ScoreName as ScoreName
 from dpforest.privacy.spends import Amount, Branch, Pure, Spend
 from dpforest.privacy.splitting import NO_CANDIDATE, Answer, Integers, NodeSplits
 from dpforest.privacy.tree_releases import TreeReleases, nodes_at_a_time
@@ -61,6 +62,13 @@ class Rule:
     score: Score
     selection: Selection
     cost: Fraction | None = None
+
+    @classmethod
+    def of(
+        cls, criterion: ScoreName, n_bound: int, selection: Selection, cost: Fraction | None
+    ) -> Rule:
+        """The rule of a criterion; see `dpforest.privacy.scores.score_of`."""
+        return cls(score_of(criterion, n_bound), selection, cost)
 
     def choose(self, utilities: Integers, epsilon: Amount, bits: RandomBits) -> Integers:
         """One candidate a row, for epsilon a row."""

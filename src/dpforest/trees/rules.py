@@ -9,9 +9,8 @@ import numpy as np
 RECORDS_PER_NOISE = 8.0  # a leaf should hold this many times the scale of its noise
 TREES = (3, 63)
 RECORDS_PER_TREE = 500.0  # of a greedy tree, times epsilon
-RECORDS_PER_LEAF = 4.0  # of a greedy tree, times epsilon
 GREEDY_TREES = (3, 35)
-LEAF_NODES = (4, 4096)
+LEAF_NODES = (4, 4096)  # of a greedy tree
 
 
 def auto_depth(n_features: int, n_records: float, epsilon_per_tree: float) -> int:
@@ -68,21 +67,24 @@ def greedy_trees(n_records: float, epsilon: float) -> int:
     return int(np.clip(2 * int(affordable / 2.0) + 1, *GREEDY_TREES))
 
 
-def greedy_leaf_nodes(n_records: float, epsilon: float) -> int:
-    """Leaves of a greedy tree: `RECORDS_PER_LEAF` / epsilon records each, if spread evenly.
+def supported_leaves(n_records: float, epsilon: float, min_support: float) -> int:
+    """Leaves of a tree when each has ``min_support`` / epsilon records, if spread evenly.
 
     Parameters
     ----------
     n_records, epsilon : float
         What one tree sees, and may spend.
+    min_support : float
+        0 for as many as memory allows.
 
     Examples
     --------
-    >>> greedy_leaf_nodes(320, 1.0), greedy_leaf_nodes(320, 0.1)
+    >>> supported_leaves(320, 1.0, 4.0), supported_leaves(320, 0.1, 4.0)
     (80, 8)
     """
-    affordable = n_records * min(epsilon, 1.0) / RECORDS_PER_LEAF
-    return int(np.clip(affordable, *LEAF_NODES))
+    if not min_support:
+        return LEAF_NODES[1]
+    return int(np.clip(n_records * min(epsilon, 1.0) / min_support, *LEAF_NODES))
 
 
 def greedy_depth(max_leaf_nodes: int, fan_out: float) -> int:
