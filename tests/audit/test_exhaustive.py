@@ -140,3 +140,9 @@ def test_the_forest_is_as_before_afterwards():
         [[0, 90]], epsilon=math.inf, sensitivity=1, monotone=True, bits=None
     )
     assert labels.tolist() == [1]
+
+
+def test_what_follows_from_a_noisy_count_is_refused():
+    forest = RandomDecisionForestClassifier(schema=ONE, max_depth=1, random_state=0)
+    with pytest.raises(ValueError, match="after Laplace noise"):
+        exhaust(forest, [(0, 0), (1, 1)], most=1)

@@ -75,6 +75,7 @@ def exhaust(
     estimator: PrivateEstimator,
     records: Sequence[Record],
     *,
+    least: int = 1,
     most: int = 4,
     claim: float | None = None,
 ) -> ExhaustiveReport:
@@ -87,8 +88,8 @@ def exhaust(
         ``random_state`` fixes the public structure.
     records : sequence of tuple
         The world: feature values, then the target.
-    most : int
-        The size of the largest table; tables are multisets of records.
+    least, most : int
+        The sizes of the smallest and the largest tables, which are multisets of records.
     claim : float, optional
         The epsilon to hold the forest to; by default its ledger's guarantee. Needed where there is
         none, as in ``variant="as_published"``.
@@ -113,7 +114,7 @@ def exhaust(
         model.set_params(random_state=0)
     worlds = [
         world
-        for size in range(1, most + 1)
+        for size in range(least, most + 1)
         for world in itertools.combinations_with_replacement(records, size)
     ]
     with warnings.catch_warnings(), localcontext(prec=DIGITS):

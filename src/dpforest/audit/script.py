@@ -23,6 +23,8 @@ from dpforest.privacy.additive import AdditiveNoise
 from dpforest.privacy.curator import Curator
 from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.spends import Pure
+from dpforest.records.statistics import Statistic
+from dpforest.records.store import LocalStore
 
 DIGITS = 60
 Probabilities = tuple[Decimal, ...]
@@ -68,8 +70,8 @@ class Branch:
 def branches_of(model: PrivateEstimator, table: Table) -> list[Branch]:
     """All ways through a fit on a table.
 
-    A draw that is not yet in the script ends it: if the fit asks for no other draw after it, its
-    distribution is the last release; if it does, each outcome of the draw continues the script.
+    A draw that is not yet in the script ends it: if the fit does not look at the records after it,
+    its distribution is the last release; if it does, each outcome of the draw continues the script.
     """
     found = []
     waiting: list[_Script] = [_Script(())]
@@ -118,11 +120,15 @@ class _Script:
         self.goes_on = self.goes_on or self.last is not None
         self.noises.append(noise)
 
+    def look(self) -> None:
+        """The records are looked at again: what follows may depend on how the last draw fell."""
+        self.goes_on = self.goes_on or self.last is not None or bool(self.noises)
+
     def continued(self) -> Iterator[_Script]:
         """The scripts that follow every outcome of the last draw."""
         if self.last is None:
             raise ValueError(
-                "a draw after Laplace noise cannot be enumerated: audit it statistically"
+                "what follows after Laplace noise cannot be enumerated: audit it statistically"
             )
         for picks in itertools.product(*(range(len(row)) for row in self.last.rows)):
             weight = self.weight
@@ -208,10 +214,16 @@ def _scripted_draws(script: _Script) -> Iterator[None]:
         script.add_noise(Noise(totals, law.parameter))
         return np.ones_like(totals)  # in the place of the release: nothing may follow from it
 
+    def looked_at(store: LocalStore, statistic: Statistic) -> NDArray[np.int64]:
+        script.look()
+        return total(store, statistic)
+
+    total = LocalStore.total
     with (
         patch.object(selection, "permute_and_flip", choose(permute_and_flip_law)),
         patch.object(selection, "exponential_mechanism", choose(exponential_law)),
         patch.object(AdditiveNoise, "added_to", added),
+        patch.object(LocalStore, "total", looked_at),
     ):
         yield
 
