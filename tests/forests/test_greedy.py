@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -210,18 +211,19 @@ def test_a_spent_budget_is_refused_before_the_records_are_seen(census, monkeypat
         fitted(census, n_estimators=2, max_depth=2, min_support=0)
 
 
-SMALL_FORESTS = {
-    "one tree": {},
-    "two levels": {"max_depth": 2},
-    "two levels, not aligned": {"max_depth": 2, "align": False},
-    "exponential": {"selection": "exponential"},
-    "no stopping": {"stopping": None},
-    "binary": {"splits": "binary"},
-    "two trees, shared": {"n_estimators": 2, "sampling": "shared"},
-    "two trees, disjoint": {"n_estimators": 2, "most": 2},
-    "samples": {"sampling": "without_replacement", "sample_share": 0.25, "most": 2},
-    "replaced records": {"neighbors": "replace_one", "most": 2},
-    **{criterion: {"criterion": criterion, "n_bound": 4} for criterion in CRITERIA},
+SMALL_FORESTS = {  # settings, and the size of the largest table
+    "one tree": ({}, 3),
+    "two levels": ({"max_depth": 2}, 2),
+    "two levels, not aligned": ({"max_depth": 2, "align": False}, 2),
+    "exponential": ({"selection": "exponential"}, 2),
+    "no stopping": ({"stopping": None}, 3),
+    "counts": ({"leaves": "counts"}, 3),
+    "binary": ({"splits": "binary"}, 2),
+    "two trees, shared": ({"n_estimators": 2, "sampling": "shared"}, 2),
+    "two trees, disjoint": ({"n_estimators": 2, "stopping": None}, 2),
+    "samples": ({"sampling": "without_replacement", "sample_share": 0.25}, 2),
+    "replaced records": ({"neighbors": "replace_one"}, 2),
+    **{criterion: ({"criterion": criterion, "n_bound": 4}, 2) for criterion in CRITERIA},
 }
 
 
@@ -232,11 +234,8 @@ def small_forest(**settings):
 
 @pytest.mark.parametrize("name", SMALL_FORESTS)
 def test_whole_forests_keep_their_promise_on_every_pair_of_small_tables(name):
-    settings = dict(SMALL_FORESTS[name])
-    report = exhaust(small_forest(**settings), EVERY_RECORD, most=settings.pop("most", 3)) \
-        if "most" not in settings else exhaust(
-            small_forest(**{k: v for k, v in settings.items() if k != "most"}), EVERY_RECORD,
-            most=settings["most"])  # fmt: skip
+    settings, most = SMALL_FORESTS[name]
+    report = exhaust(small_forest(**settings), EVERY_RECORD, most=most)
     assert report.holds
     assert report.worst_loss > 0.2
 
@@ -274,15 +273,8 @@ def test_a_broken_forest_is_caught(monkeypatch, where, name, broken):
 
 
 def test_f_max_at_the_rate_of_a_monotone_score_is_caught(monkeypatch):
-    monkeypatch.setattr(
-        "dpforest.privacy.scores.Score.monotone", True, raising=False
-    )  # the field of every score
     forest = small_forest(criterion="f_max")
-    true_rule = forest._rule()
-    monkeypatch.undo()
-    rule = Rule(
-        type(true_rule.score)("f_max", true_rule.score.sensitivity, True, true_rule.score.fill),
-        "permute_and_flip", true_rule.cost,
-    )  # fmt: skip
-    monkeypatch.setattr(GreedyForestClassifier, "_rule", lambda self: rule)
-    assert not exhaust(forest, EVERY_RECORD, most=4).holds
+    honest = forest._rule()
+    broken = replace(honest, score=replace(honest.score, monotone=True))
+    monkeypatch.setattr(GreedyForestClassifier, "_rule", lambda _: broken)
+    assert not exhaust(forest, EVERY_RECORD, most=3).holds

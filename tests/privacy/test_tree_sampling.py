@@ -41,7 +41,8 @@ def test_a_sample_costs_no_more_than_its_price_and_hardly_less(epsilon, n_trees,
 @given(epsilon=epsilons, share=shares)
 def test_smaller_samples_may_spend_more(epsilon, share):
     smaller, larger = (
-        TreeSampling("without_replacement", 3, s).within_tree(epsilon, 1) for s in (share / 2, share)
+        TreeSampling("without_replacement", 3, s).within_tree(epsilon, 1)
+        for s in (share / 2, share)
     )
     assert smaller >= larger
 
@@ -65,4 +66,6 @@ def test_the_price_of_a_sample_is_right_on_every_outcome(share):
 
 
 def test_no_privacy_stays_none():
-    assert math.isinf(TreeSampling("without_replacement", 3, Fraction(1, 2)).within_tree(math.inf, 2))
+    assert math.isinf(
+        TreeSampling("without_replacement", 3, Fraction(1, 2)).within_tree(math.inf, 2)
+    )

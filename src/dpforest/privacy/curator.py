@@ -21,6 +21,7 @@ from dpforest.privacy import selection
 from dpforest.privacy.additive import AdditiveNoise, Price, finest_grid
 from dpforest.privacy.greedy_releases import GreedyReleases
 from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.published import COUNT_REASON, SMOOTH_REASON, published_labels
 from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.spends import Amount, Branch, Gaussian, Pure, Spend
 from dpforest.privacy.strategies import noise_for
@@ -100,6 +101,11 @@ class Curator(GreedyReleases):
             self.ledger.debit(Spend("number of records", "public", Pure(Fraction(0))))
             return float(self._store.total(RecordCount())[0])
         return float(self._noisy_counts("number of records", RecordCount(), price, cells=1)[0])
+
+    def published_count(self) -> float:
+        """The number of records as a paper reads it, for nothing: not private."""
+        self.ledger.void(COUNT_REASON)
+        return float(self._store.total(RecordCount())[0])
 
     def bin_counts(
         self, encoding: Encoding, features: tuple[int, ...], price: Price, label: str
@@ -207,6 +213,19 @@ class Curator(GreedyReleases):
         return selection.permute_and_flip(
             exact, epsilon=per_step, sensitivity=1, monotone=True, bits=self._bits
         )
+
+    def published_leaf_labels(
+        self, forest: Forest, n_classes: int, *, epsilon: Amount, sampling: Sampling
+    ) -> NDArray[np.int64]:
+        """The class of every leaf by the printed mechanism: not private.
+
+        See `dpforest.privacy.published.published_labels`. Shape (n_leaves,).
+        """
+        per_tree = share_of_tree(epsilon, forest.n_trees, sampling)
+        spend = Spend("labels of the leaves, as published", "smooth sensitivity", Pure(per_tree))
+        self.ledger.void(SMOOTH_REASON)
+        exact = self._leaf_totals(forest, n_classes, spend, sampling)
+        return published_labels(exact, per_tree, self._bits)
 
     def answer_workload(
         self, questions: Sequence[Question], n_classes: int, price: Price

@@ -98,6 +98,24 @@ def greedy_depth(max_leaf_nodes: int, fan_out: float) -> int:
     return max(1, math.ceil(math.log(max_leaf_nodes) / math.log(max(fan_out, 2.0))))
 
 
+def snr_trees(
+    n_records: float, n_features: int, n_classes: int, mean_bins: float, epsilon: float
+) -> int:
+    """The number of trees of Fletcher and Islam (2015).
+
+    The most, up to the number of features, for which a node two levels down is expected to hold
+    more than ``sqrt(2) * n_classes / (epsilon of a tree)`` records; a feature has ``mean_bins``
+    values on average.
+
+    Examples
+    --------
+    >>> snr_trees(1_000, 9, 2, 5.0, 1.0), snr_trees(100, 9, 2, 5.0, 1.0)
+    (9, 1)
+    """
+    most = n_records * epsilon / (math.sqrt(2.0) * n_classes * mean_bins**2)
+    return n_features if most > n_features else max(1, math.ceil(most) - 1)
+
+
 def bojarski_trees(n_records: int, max_depth: int, epsilon: float) -> int:
     """The number of trees of Theorem 5.6 of Bojarski et al.
 
