@@ -15,7 +15,7 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from dpforest.literature.rules import RULES
+from dpforest.literature.rules import RULES, resolve
 
 FAMILIES = ("random", "greedy", "median", "matrix")
 
@@ -203,7 +203,7 @@ def _listed(title: str, entries: tuple[object, ...]) -> list[str]:
 
 def _call(recipe: Description) -> str:
     shown = [
-        f"{name}={value['rule'] if isinstance(value, Mapping) else repr(value)}"
+        f"{name}={value['rule'] if isinstance(value, Mapping) else repr(resolve(value, None))}"
         for name, value in recipe.parameters.items()
     ]
     return f"{recipe.estimator.split(':')[1]}({', '.join(shown)})"

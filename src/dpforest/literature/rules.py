@@ -73,15 +73,18 @@ RULES: Mapping[str, Callable[[Schema], int]] = {
 def resolve(value: Any, schema: Schema | None) -> Any:
     """A parameter of a recipe as the estimator takes it.
 
-    A rule becomes its number, ``"auto"`` where there is no schema to read; a list becomes a tuple.
+    A rule becomes its number, ``"auto"`` where there is no schema to read; a list becomes a tuple;
+    ``"none"`` becomes None, which TOML has not.
 
     Examples
     --------
     >>> resolve({"rule": "half_the_features"}, Schema((NumericFeature("x", 0, 1),)))
     1
-    >>> resolve({"rule": "half_the_features"}, None), resolve(["bootstrap"], None), resolve(5, None)
-    ('auto', ('bootstrap',), 5)
+    >>> [resolve(value, None) for value in ({"rule": "half_the_features"}, ["a"], "none", 5)]
+    ['auto', ('a',), None, 5]
     """
     if isinstance(value, Mapping):
         return "auto" if schema is None else RULES[value["rule"]](schema)
-    return tuple(value) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return tuple(value)
+    return None if value == "none" else value
