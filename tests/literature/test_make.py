@@ -15,18 +15,14 @@ DATA = ("adult", "mushroom", "car", "nursery")
 
 
 def is_built(name):
-    """Whether the estimator is there with all that the recipe asks of it."""
+    """Whether the estimator can follow the print."""
     told = literature.describe(name)
-    kind = getattr(dpforest, told.estimator.partition(":")[2] or "none", None)
-    if kind is None:
-        return False
-    return {*told.parameters, *(told.as_published or {})} <= set(
-        inspect.signature(kind.__init__).parameters
-    )
+    kind = getattr(dpforest, told.estimator.partition(":")[2])
+    return set(told.as_published) <= set(inspect.signature(kind.__init__).parameters)
 
 
-MADE = [name for name in literature.names() if is_built(name)]
-PRINTED = [name for name in MADE if literature.describe(name).as_published]
+MADE = [name for name in literature.names() if literature.describe(name).estimator]
+PRINTED = [n for n in MADE if literature.describe(n).as_published and is_built(n)]
 EPSILON = 0.7
 
 

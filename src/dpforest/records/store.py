@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -10,13 +11,16 @@ from numpy.typing import NDArray
 
 from dpforest.records.encode import Encoding
 from dpforest.records.frames import Frame
-from dpforest.records.routing import add_tree_values
+from dpforest.records.routing import add_leaf_values, add_tree_values
 from dpforest.records.statistics import Block, Statistic
 from dpforest.records.threads import map_rows
 from dpforest.trees.oblivious import ObliviousTrees
+from dpforest.trees.structure import Forest
 
 DrawBelow = Callable[[int, int], NDArray[np.int64]]
 """``draw(m, size)``: that many independent uniform draws from 0, ..., m - 1."""
+Trained = tuple[Forest, NDArray[np.float64]]
+"""Released trees and the votes of their leaves, shape (n_leaves, n_classes)."""
 
 
 class RecordStore(Protocol):
@@ -38,6 +42,15 @@ class RecordStore(Protocol):
 
     def deal(self, n_parts: int, draw: DrawBelow) -> None:
         """Give each record a part by a draw of its own: parts stay as others come and go."""
+        ...
+
+    def sample(
+        self, n_trees: int, share: Fraction, draw: DrawBelow, known: Trained | None = None
+    ) -> None:
+        """Let each record join each tree with the probability ``share``, by draws of its own.
+
+        A record that the trees already ``known`` classify well joins half as often.
+        """
         ...
 
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
@@ -74,6 +87,7 @@ class LocalStore:
         self._bins: NDArray[np.uint8] | None = None
         self._part: NDArray[np.int32] | None = None
         self._scores: NDArray[np.float32] | None = None
+        self._members: NDArray[np.uint8] | None = None
 
     def encode(
         self, encoding: Encoding, *, by_feature: bool = False, only: Sequence[int] | None = None
@@ -108,11 +122,28 @@ class LocalStore:
         """Give each record one of the parts, independently and uniformly."""
         self._part = draw(n_parts, len(self._target)).astype(np.int32)
 
+    def sample(
+        self, n_trees: int, share: Fraction, draw: DrawBelow, known: Trained | None = None
+    ) -> None:
+        """Let each record join each tree by a coin of its own."""
+        n = len(self._target)
+        joins = np.full(n, 2 * share.numerator)
+        if known is not None:
+            joins[self._classified_well(*known)] //= 2
+        self._members = np.empty((n, n_trees), np.uint8)
+        for t in range(n_trees):
+            self._members[:, t] = draw(2 * share.denominator, n) < joins
+
+    def _classified_well(self, forest: Forest, votes: NDArray[np.float64]) -> NDArray[np.bool_]:
+        assert self._bins is not None
+        says = add_leaf_values(forest, self._bins, votes, self._n_jobs).argmax(axis=1)
+        return np.asarray(says == self._target)
+
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
         """Total the statistic over all records, a thread for each run of rows."""
         # Before records are binned they can only be counted, and their targets.
         bins = np.empty((len(self._target), 0), np.uint8) if self._bins is None else self._bins
-        records = Block(bins, self._target, self._part, self._scores)
+        records = Block(bins, self._target, self._part, self._scores, self._members)
 
         def total_rows(rows: slice) -> NDArray[np.int64]:
             total = np.zeros(statistic.shape, np.int64)

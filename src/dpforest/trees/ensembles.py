@@ -87,7 +87,7 @@ def grow_ensembles(
 
 
 def join_forests(forests: Sequence[Forest]) -> Forest:
-    """All trees of several multi-way forests as one, leaves in the same order."""
+    """All trees of several forests of one kind as one, leaves in the same order."""
     sizes = np.array([f.n_nodes for f in forests])
     leaves = np.array([f.n_leaves for f in forests])
     node_shift = (np.cumsum(sizes) - sizes).astype(np.int32)
@@ -100,6 +100,6 @@ def join_forests(forests: Sequence[Forest]) -> Forest:
         n_children=np.concatenate([f.n_children for f in forests]),
         goes_right=np.concatenate([f.goes_right for f in forests]),
         leaf_id=np.concatenate([np.where(f.leaf_id < 0, -1, f.leaf_id + s) for f, _, s in shifted]),
-        multiway=True,
+        multiway=forests[0].multiway,
         max_depth=max(f.max_depth for f in forests),
     )
