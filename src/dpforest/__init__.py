@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpforest import audit, datasets, report, reproduce
+    from dpforest import audit, datasets, literature, report, reproduce
     from dpforest.exceptions import (
         BudgetExceededError,
         ModelFileError,
@@ -47,6 +47,7 @@ __all__ = [
     "Target",
     "audit",
     "datasets",
+    "literature",
     "load_model",
     "report",
     "reproduce",
