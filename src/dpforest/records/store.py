@@ -127,12 +127,13 @@ class LocalStore:
     ) -> None:
         """Let each record join each tree by a coin of its own."""
         n = len(self._target)
-        joins = np.full(n, 2 * share.numerator)
+        out_of, joins = share.denominator, np.full(n, share.numerator)
         if known is not None:
+            out_of, joins = 2 * out_of, 2 * joins
             joins[self._classified_well(*known)] //= 2
         self._members = np.empty((n, n_trees), np.uint8)
         for t in range(n_trees):
-            self._members[:, t] = draw(2 * share.denominator, n) < joins
+            self._members[:, t] = draw(out_of, n) < joins
 
     def _classified_well(self, forest: Forest, votes: NDArray[np.float64]) -> NDArray[np.bool_]:
         assert self._bins is not None

@@ -10,7 +10,7 @@ RECORDS_PER_NOISE = 8.0  # a leaf should hold this many times the scale of its n
 TREES = (3, 63)
 RECORDS_PER_TREE = 500.0  # of a greedy tree, times epsilon
 GREEDY_TREES = (3, 35)
-LEAF_NODES = (4, 4096)  # of a greedy tree
+LEAF_NODES = (4, 1024)  # of a greedy tree
 
 
 def auto_depth(n_features: int, n_records: float, epsilon_per_tree: float) -> int:
