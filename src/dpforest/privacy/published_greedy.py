@@ -21,7 +21,7 @@ from dpforest.trees.structure import Forest
 Flaw = Literal[
     "bootstrap", "pure_stop", "gain_ratio", "selective_aggregation", "misclassified_weights"
 ]
-FLAWS: tuple[str, ...] = get_args(Flaw)
+FLAWS: tuple[Flaw, ...] = get_args(Flaw)
 
 REASONS: dict[Flaw, str] = {
     "bootstrap": (
@@ -71,7 +71,7 @@ def gain_ratio_utilities(histograms: Integers) -> Integers:
     gain = _powers(histograms).sum(axis=(2, 3)) - of_bins - of_classes + _powers(n)
     information = _powers(n) - of_bins
     ratio = np.divide(gain, information, out=np.zeros_like(gain), where=information > 0)
-    return np.rint(STEP * (gain + n * ratio) / 2).astype(np.int64)
+    return np.asarray(np.rint(STEP * (gain + n * ratio) / 2), np.int64)
 
 
 def _powers(counts: Integers) -> NDArray[np.float64]:
