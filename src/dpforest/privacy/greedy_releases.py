@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
@@ -21,11 +21,11 @@ from dpforest.privacy.additive import AdditiveNoise
 from dpforest.privacy.published_greedy import (
     FLAWS,
     REASONS,
-    Flaw,
     are_pure,
     gain_ratio_utilities,
     selected_trees,
 )
+from dpforest.privacy.published_greedy import Flaw as Flaw
 from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.scores import Score, score_of
 from dpforest.privacy.scores import ScoreName as ScoreName
@@ -38,6 +38,7 @@ from dpforest.trees.attribute_grower import AttributeQuestion
 from dpforest.trees.level_grower import SplitQuestion
 from dpforest.trees.structure import Forest
 
+CHOICE_FLAWS: frozenset[Flaw] = frozenset({"pure_stop", "gain_ratio"})
 Selection = Literal["permute_and_flip", "exponential"]
 
 
@@ -77,10 +78,18 @@ class Rule:
 
     @classmethod
     def of(
-        cls, criterion: ScoreName, n_bound: int, selection: Selection, cost: Fraction | None
+        cls,
+        criterion: ScoreName,
+        n_bound: int,
+        selection: Selection,
+        cost: Fraction | None,
+        flaws: Collection[Flaw] = (),
     ) -> Rule:
         """The rule of a criterion; see `dpforest.privacy.scores.score_of`."""
-        return cls(score_of(criterion, n_bound), selection, cost)
+        score = score_of(criterion, n_bound)
+        if "gain_ratio" in flaws:
+            score = replace(score, monotone=False)
+        return cls(score, selection, cost, frozenset(flaws) & CHOICE_FLAWS)
 
     def choose(self, utilities: Integers, epsilon: Amount, bits: RandomBits) -> Integers:
         """One candidate a row, for epsilon a row."""
