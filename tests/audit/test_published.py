@@ -101,10 +101,9 @@ def thesis(variant):
 
 
 def test_the_thesis_as_published_is_caught():
-    # With four records on either side the root may be divided, and the model shows that it was.
+    # With enough records of both classes the root is divided, and the model shows that it was.
     report = thesis("as_published")
     assert report.worst_loss == math.inf
-    assert sorted(map(len, report.pair)) == [7, 8]
     assert "BROKEN" in str(report)
     assert "inf" in str(report)
     assert thesis(None).holds

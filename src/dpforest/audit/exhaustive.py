@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
@@ -67,8 +68,14 @@ class ExhaustiveReport:
         return (
             f"{verdict}: {self.claim}\n"
             f"  worst loss {self.worst_loss:.12g} over {self.n_pairs:,} pairs of "
-            f"{self.n_tables:,} tables, attained between {self.pair[0]} and {self.pair[1]}"
+            f"{self.n_tables:,} tables, attained between {_written(self.pair[0])} and "
+            f"{_written(self.pair[1])}"
         )
+
+
+def _written(world: World) -> str:
+    """A table in a few words, however many records it has."""
+    return " + ".join(f"{times} {record}" for record, times in Counter(world).items())
 
 
 def exhaust(

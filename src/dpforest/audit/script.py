@@ -211,7 +211,7 @@ def _scripted_draws(script: _Script) -> Iterator[None]:
             raise ValueError("Gaussian noise has no worst loss: audit it statistically")
         if law.parameter is None:
             return totals
-        script.add_noise(Noise(totals, law.parameter))
+        script.add_noise(Noise(totals.copy(), law.parameter))
         return np.ones_like(totals)  # in the place of the release: nothing may follow from it
 
     def looked_at(store: LocalStore, statistic: Statistic) -> NDArray[np.int64]:

@@ -17,6 +17,7 @@ from sklearn.base import ClassifierMixin
 from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
 from dpforest.forests.files import named, of_group
 from dpforest.forests.greedy_phase import Phase, Values
+from dpforest.forests.greedy_published import check_published
 from dpforest.forests.parameters import (
     check_choice,
     check_count,
@@ -24,14 +25,14 @@ from dpforest.forests.parameters import (
     check_number,
 )
 from dpforest.privacy.curator import Curator
-from dpforest.privacy.greedy_releases import Rule, ScoreName, Selection
+from dpforest.privacy.greedy_releases import Flaw, Rule, ScoreName, Selection
 from dpforest.privacy.spends import Pure, exact
 from dpforest.privacy.tree_sampling import TreeSampling
 from dpforest.records.encode import Encoding
 from dpforest.records.routing import add_leaf_values
 from dpforest.schema import Schema
 from dpforest.trees.attribute_grower import AttributeGrower
-from dpforest.trees.ensembles import join_forests
+from dpforest.trees.ensembles import join_forests, keep_trees
 from dpforest.trees.growers import refuse_too_many_leaves
 from dpforest.trees.level_budgets import LEVEL_BUDGETS, LevelBudget, share_out
 from dpforest.trees.level_grower import BINS, LevelGrower
@@ -109,6 +110,11 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         half as often when those classify it well (TpDPRF). Needs ``"without_replacement"``.
     max_bins : int, default=10
         Bins of a numeric feature without declared cuts.
+    published : tuple of str, default=()
+        Flaws of printed algorithms to follow, for research: ``"bootstrap"`` (DiffPRF, DPRF-Gini,
+        TpDPRF), ``"pure_stop"`` (eDPRF), ``"gain_ratio"`` (DPRF-Hou), ``"selective_aggregation"``
+        (DPGDF), ``"misclassified_weights"`` (TpDPRF). A `NoGuaranteeWarning`, and
+        ``ledger_.guarantee`` is None.
     neighbors : {"add_remove", "replace_one"}, default="add_remove"
         Which tables are neighbours.
     max_records_per_group : int, optional
@@ -167,6 +173,7 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         sample_share: float = 0.5,
         second_phase: float = 0.0,
         max_bins: int = 10,
+        published: tuple[Flaw, ...] = (),
         neighbors: Neighbors = "add_remove",
         max_records_per_group: int | None = None,
         random_state: Any = None,
@@ -193,6 +200,7 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         self.sample_share = sample_share
         self.second_phase = second_phase
         self.max_bins = max_bins
+        self.published = published
         self.neighbors = neighbors
         self.max_records_per_group = max_records_per_group
         self.random_state = random_state
@@ -218,12 +226,16 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         self._check_parameters(groups)
         streams = Streams.of(self.random_state)
         curator = self._open(X, y, groups, streams)
+        if self.published:
+            self._say_there_is_no_guarantee("published")
         self.classes_ = np.array(self.schema_.classes)
         self.encoding_ = Encoding.from_schema(self.schema_, max_bins=self.max_bins)
         curator.encode(self.encoding_)
         with self._spending():
             self._grow(curator, *self._plan(curator), streams.structure)
             self._leaf_votes = leaf_votes(self.leaf_values_, self.voting, streams.structure)
+            if "selective_aggregation" in self.published:
+                self._keep(curator.published_selection(self.forest_, self._leaf_votes))
         if self.verbose:
             print(self.ledger_.explain())
         return self
@@ -252,7 +264,7 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         forests: list[Forest] = []
         values: list[Values] = []
         for n in (n_trees - later, later) if later else (n_trees,):
-            sampling = TreeSampling(self.sampling, n, Fraction(exact(self.sample_share)))
+            sampling = self._samples(n, later=bool(forests))
             if forests:
                 votes = leaf_votes(values[0], self.voting, rng)
                 curator.draw_harder_samples(sampling, forests[0], votes)
@@ -273,9 +285,19 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
             values.append(released)
         self.forest_, self.leaf_values_ = join_forests(forests), np.concatenate(values)
 
+    def _samples(self, n_trees: int, *, later: bool) -> TreeSampling:
+        flaw: Flaw = "misclassified_weights" if later else "bootstrap"
+        kind = "bootstrap" if flaw in self.published else self.sampling
+        return TreeSampling(kind, n_trees, Fraction(exact(self.sample_share)))
+
     def _rule(self) -> Rule:
         cost = COST_OF_CHILD if self.stopping == "candidate" else None
-        return Rule.of(self.criterion, self.n_bound, self.selection, cost)
+        return Rule.of(self.criterion, self.n_bound, self.selection, cost, self.published)
+
+    def _keep(self, trees: NDArray[np.int64]) -> None:
+        self.forest_, leaves = keep_trees(self.forest_, trees)
+        self.leaf_values_ = self.leaf_values_[leaves]
+        self._leaf_votes = self._leaf_votes[leaves]
 
     def _grower(
         self, n_trees: int, max_leaf_nodes: int, rng: np.random.Generator
@@ -331,6 +353,7 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         check_choice("voting", self.voting, ("averaging", "majority", "weighted"))
         check_choice("sampling", self.sampling, ("disjoint", "shared", "without_replacement"))
         self._check_samples()
+        check_published(self)
         self._rule()  # refuses a bound that its table would not hold
 
     def _check_samples(self) -> None:
@@ -341,7 +364,8 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
             raise ValueError(
                 "sample_share must be above 0: a tree that sees no record says nothing"
             )
-        if self.second_phase and self.sampling != "without_replacement":
+        weighted = "misclassified_weights" in self.published
+        if self.second_phase and self.sampling != "without_replacement" and not weighted:
             raise ValueError(
                 "second_phase draws samples by what the first phase says of a record: use "
                 "sampling='without_replacement'"

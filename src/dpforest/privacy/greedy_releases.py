@@ -8,7 +8,8 @@ before it and after it (a `Span`): where trees draw samples, prices do not simpl
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
@@ -17,6 +18,14 @@ from numpy.typing import NDArray
 
 from dpforest.privacy import selection
 from dpforest.privacy.additive import AdditiveNoise
+from dpforest.privacy.published_greedy import (
+    FLAWS,
+    REASONS,
+    are_pure,
+    gain_ratio_utilities,
+    selected_trees,
+)
+from dpforest.privacy.published_greedy import Flaw as Flaw
 from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.scores import Score, score_of
 from dpforest.privacy.scores import ScoreName as ScoreName
@@ -29,6 +38,7 @@ from dpforest.trees.attribute_grower import AttributeQuestion
 from dpforest.trees.level_grower import SplitQuestion
 from dpforest.trees.structure import Forest
 
+CHOICE_FLAWS: frozenset[Flaw] = frozenset({"pure_stop", "gain_ratio"})
 Selection = Literal["permute_and_flip", "exponential"]
 
 
@@ -57,18 +67,29 @@ class Rule:
         "Stop here" is a candidate, with the score of the node as its own only child; a split pays
         this many sensitivities for each child but one. A public constant changes neither the
         sensitivity of a utility nor whether it is monotone. None: nodes do not stop.
+    flaws : frozenset of str
+        Of the printed flaws those of choices, to be followed: not private.
     """
 
     score: Score
     selection: Selection
     cost: Fraction | None = None
+    flaws: frozenset[Flaw] = frozenset()
 
     @classmethod
     def of(
-        cls, criterion: ScoreName, n_bound: int, selection: Selection, cost: Fraction | None
+        cls,
+        criterion: ScoreName,
+        n_bound: int,
+        selection: Selection,
+        cost: Fraction | None,
+        flaws: Collection[Flaw] = (),
     ) -> Rule:
         """The rule of a criterion; see `dpforest.privacy.scores.score_of`."""
-        return cls(score_of(criterion, n_bound), selection, cost)
+        score = score_of(criterion, n_bound)
+        if "gain_ratio" in flaws:
+            score = replace(score, monotone=False)
+        return cls(score, selection, cost, frozenset(flaws) & CHOICE_FLAWS)
 
     def choose(self, utilities: Integers, epsilon: Amount, bits: RandomBits) -> Integers:
         """One candidate a row, for epsilon a row."""
@@ -107,6 +128,7 @@ class GreedyReleases(TreeReleases):
         candidate, option : ndarray of int64, shape (n_nodes,)
         """
         epsilon = self._pay("choices of its nodes", rule.selection, "a level", span, sampling)
+        self._void_for(rule.flaws)
         candidates, options = [], []
         for rows in nodes_at_a_time(question, n_classes):
             histograms = self._store.total(
@@ -125,6 +147,8 @@ class GreedyReleases(TreeReleases):
             else:
                 utilities, stop = _of_all_children(histograms, question, rows, rule)
             chosen = _choose(utilities, stop, rule, epsilon, self._bits)
+            if "pure_stop" in rule.flaws:
+                chosen[are_pure(histograms)] = -1
             candidate, option = np.divmod(chosen, utilities.shape[2])
             candidates.append(np.where(chosen < 0, -1, candidate))
             options.append(option)
@@ -203,6 +227,9 @@ class GreedyReleases(TreeReleases):
             self._deal(sampling.n_trees)
         elif sampling.kind == "without_replacement":
             self._store.sample(sampling.n_trees, sampling.share, self._bits.uniform_below)
+        elif sampling.kind == "bootstrap":
+            self._void_for({"bootstrap"})
+            self._store.bootstrap(sampling.n_trees, self._bits.uniform_below)
 
     def draw_harder_samples(
         self, sampling: TreeSampling, forest: Forest, votes: NDArray[np.float64]
@@ -210,11 +237,26 @@ class GreedyReleases(TreeReleases):
         """Samples in which a record that released trees classify well comes half as often.
 
         Whether it does depends on the record and on what was released, on no other record; its
-        chance to be in a sample is at most the share that the price is told of.
+        chance to be in a sample is at most the share that the price is told of. A bootstrap sample
+        weighs records against each other: not private.
         """
+        if sampling.kind == "bootstrap":
+            self._void_for({"misclassified_weights"})
+            self._store.bootstrap(sampling.n_trees, self._bits.uniform_below, (forest, votes))
+            return
         self._store.sample(
             sampling.n_trees, sampling.share, self._bits.uniform_below, (forest, votes)
         )
+
+    def published_selection(self, forest: Forest, votes: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The trees that selective aggregation keeps, by their exact errors: not private."""
+        self._void_for({"selective_aggregation"})
+        return selected_trees(self._store, forest, votes)
+
+    def _void_for(self, flaws: Collection[Flaw]) -> None:
+        for flaw in FLAWS:
+            if flaw in flaws:
+                self.ledger.void(REASONS[flaw])
 
     def _within(self, span: Span, sampling: TreeSampling) -> Amount:
         """What a tree may spend on its records for a span of the forest's epsilon."""
@@ -251,8 +293,11 @@ def _of_all_children(
 ) -> tuple[Integers, Integers]:
     """The utilities of all attributes of some nodes, (nodes, candidates, 1), and of stopping."""
     features = question.features[rows]
-    children = rule.score.of_children(histograms)
-    utilities = children.sum(axis=2) - _costs(rule, question.bins.n_bins[features])
+    if "gain_ratio" in rule.flaws:
+        utilities = gain_ratio_utilities(histograms)
+    else:
+        utilities = rule.score.of_children(histograms).sum(axis=2)
+    utilities = utilities - _costs(rule, question.bins.n_bins[features])
     utilities = np.where(features >= 0, utilities, NO_CANDIDATE)
     # All candidates of a node tell the same records apart; the first is always one.
     stop = rule.score.of_children(histograms[:, 0].sum(axis=1))

@@ -13,8 +13,16 @@ from dpforest.records.losses import IntegerLoss
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest
 
-Sampling = Literal["shared", "disjoint", "without_replacement"]
-"""Which records a tree sees: all of them, those dealt to it alone, or a sample of its own."""
+Sampling = Literal["shared", "disjoint", "without_replacement", "bootstrap"]
+"""Which records a tree sees: all of them, those dealt to it alone, or a sample of its own.
+
+A bootstrap sample may hold a record several times, which no price here allows for: it is not
+private, and for the printed variants only.
+"""
+SAMPLES: tuple[Sampling, ...] = ("without_replacement", "bootstrap")
+
+
+Members = NDArray[np.uint8] | NDArray[np.int32]
 
 
 class Block(NamedTuple):
@@ -29,7 +37,7 @@ class Block(NamedTuple):
         The tree to which a record was given, where trees see disjoint records.
     scores : ndarray of float32, shape (n_outputs, n), or None
         What the released model says of each record so far, where a model is boosted.
-    members : ndarray of uint8, shape (n, n_trees), or None
+    members : ndarray of integers, shape (n, n_trees), or None
         How often each tree counts a record, where trees draw samples of their own.
     """
 
@@ -37,7 +45,7 @@ class Block(NamedTuple):
     target: NDArray[Any]
     part: NDArray[np.int32] | None = None
     scores: NDArray[np.float32] | None = None
-    members: NDArray[np.uint8] | None = None
+    members: Members | None = None
 
     def rows(self, which: slice) -> Block:
         """Some of the rows, without a copy."""
@@ -100,7 +108,7 @@ class LeafClassCounts:
         arrays = self.forest.routing_arrays
         if self.sampling == "disjoint":
             kernels.count_own_leaves(block.bins, block.target, block.part, *arrays, total)
-        elif self.sampling == "without_replacement":
+        elif self.sampling in SAMPLES:
             kernels.count_sampled_leaves(block.bins, block.target, block.members, *arrays, total)
         else:
             kernels.count_leaves(block.bins, block.target, *arrays, total)
@@ -195,12 +203,13 @@ class LeafSums:
         )
 
 
-def _seen(block: Block, sampling: Sampling) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+def _seen(block: Block, sampling: Sampling) -> tuple[NDArray[np.int32], Members]:
     """The tree of each record and how often trees count it, each empty where it says nothing."""
-    parts, members = np.empty(0, np.int32), np.empty((0, 0), np.uint8)
+    parts = np.empty(0, np.int32)
+    members: Members = np.empty((0, 0), np.uint8)
     if sampling == "disjoint" and block.part is not None:
         parts = block.part
-    if sampling == "without_replacement" and block.members is not None:
+    if sampling in SAMPLES and block.members is not None:
         members = block.members
     return parts, members
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from dpforest.records.encode import Encoding
 from dpforest.records.frames import Frame
 from dpforest.records.routing import add_leaf_values, add_tree_values
-from dpforest.records.statistics import Block, Statistic
+from dpforest.records.statistics import Block, Members, Statistic
 from dpforest.records.threads import map_rows
+from dpforest.records.tree_errors import wrong_trees
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest
 
@@ -53,6 +54,13 @@ class RecordStore(Protocol):
         """
         ...
 
+    def bootstrap(self, n_trees: int, draw: DrawBelow, known: Trained | None = None) -> None:
+        """Let each tree draw as many records as there are, with replacement: not private.
+
+        Records are drawn in proportion to the trees already ``known`` that are wrong on them.
+        """
+        ...
+
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
         """The exact total of a statistic: for the curator's eyes only."""
         ...
@@ -87,7 +95,7 @@ class LocalStore:
         self._bins: NDArray[np.uint8] | None = None
         self._part: NDArray[np.int32] | None = None
         self._scores: NDArray[np.float32] | None = None
-        self._members: NDArray[np.uint8] | None = None
+        self._members: Members | None = None
 
     def encode(
         self, encoding: Encoding, *, by_feature: bool = False, only: Sequence[int] | None = None
@@ -131,9 +139,25 @@ class LocalStore:
         if known is not None:
             out_of, joins = 2 * out_of, 2 * joins
             joins[self._classified_well(*known)] //= 2
-        self._members = np.empty((n, n_trees), np.uint8)
+        joined = np.empty((n, n_trees), np.uint8)
         for t in range(n_trees):
-            self._members[:, t] = draw(out_of, n) < joins
+            joined[:, t] = draw(out_of, n) < joins
+        self._members = joined
+
+    def bootstrap(self, n_trees: int, draw: DrawBelow, known: Trained | None = None) -> None:
+        """Draw with replacement, all records alike where no tree is wrong on any of them."""
+        n = len(self._target)
+        weights = np.ones(n, np.int64)
+        if known is not None:
+            assert self._bins is not None
+            wrong = wrong_trees(*known, self._bins, self._target)
+            weights = wrong if wrong.any() else weights
+        ends = np.cumsum(weights)
+        times = np.empty((n, n_trees), np.int32)
+        for t in range(n_trees):
+            drawn = np.searchsorted(ends, draw(int(ends[-1]), n), side="right")
+            times[:, t] = np.bincount(drawn, minlength=n)
+        self._members = times
 
     def _classified_well(self, forest: Forest, votes: NDArray[np.float64]) -> NDArray[np.bool_]:
         assert self._bins is not None
