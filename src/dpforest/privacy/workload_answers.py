@@ -105,7 +105,7 @@ class OwnLeaves:
     ) -> list[Integers]:
         """Deal the records out and count them."""
         store.deal(self.forest.n_trees, bits.uniform_below)
-        counts = store.total(LeafClassCounts(self.forest, n_classes, disjoint=True))
+        counts = store.total(LeafClassCounts(self.forest, n_classes, "disjoint"))
         if self.labels:
             counts = np.eye(n_classes, dtype=np.int64)[counts.argmax(axis=1)]
         return [counts for _ in wanted]
