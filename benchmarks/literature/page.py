@@ -31,8 +31,8 @@ recipe. `as_published` follows the print where it is broken, for research: a `No
 `fit`, and `ledger_.reasons` says why. Documents: 000 Tajima et al. (M-RF), 001 Wang et al. (eDPRF),
 002 Suihkonen (a survey, and DPRF_thesis), 003 Consul and Williamson (DiPriMe), 004 Bojarski et al.
 Systems that are known from 001 or 002 only are built from what these say of them; the notes tell
-what is left open. Greedy trees stop at their depth, or where too few records are expected for the
-noise (`min_support`, from a noisy number of records that is paid for), never on what a node holds.
+what is left open. Greedy trees grow to their depth, or as far as memory allows, and never stop on
+what a node holds.
 """
 
 MEASURED = """## Measured: all of them on the same data
