@@ -314,7 +314,8 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
         """Trees, depth and leaves of a tree; ``"auto"`` may pay for a noisy count."""
         n_records = float(self.n_hint or 0)
         n_trees, depth = self.n_estimators, self.max_depth
-        if not n_records and (self.min_support or "auto" in (n_trees, depth)):
+        several = self.splits == "multiway"
+        if not n_records and ((several and self.min_support) or "auto" in (n_trees, depth)):
             epsilon = exact(self.epsilon)
             price = epsilon if math.isinf(epsilon) else epsilon * COUNT_SHARE
             n_records = max(curator.count(Pure(price)), 1.0)
@@ -322,11 +323,12 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
             n_trees = greedy_trees(n_records, self.epsilon)
         disjoint = self.sampling == "disjoint"
         seen = n_records / n_trees if disjoint else n_records
+        if self.sampling == "without_replacement":
+            seen *= self.sample_share
         own = self.epsilon if disjoint else self.epsilon / n_trees
         max_leaf_nodes = supported_leaves(seen, own, self.min_support)
         if depth == "auto":
             n_values = self.encoding_.feature_bins.n_values
-            several = self.splits == "multiway"
             fan_out = float(np.exp(np.log(n_values).mean())) if several else 2.0
             depth = greedy_depth(max_leaf_nodes, fan_out)
         return int(n_trees), int(depth), max_leaf_nodes
