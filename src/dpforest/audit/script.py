@@ -106,6 +106,9 @@ class _Script:
 
     def next(self, draw: _Draw) -> tuple[int, ...] | None:
         """The outcome of a draw; None where the script ends."""
+        possible = [[i for i, chance in enumerate(row) if chance] for row in draw.rows]
+        if all(len(outcomes) == 1 for outcomes in possible):
+            return tuple(outcomes[0] for outcomes in possible)
         self.position += 1
         if self.position <= len(self.outcomes):
             return self.outcomes[self.position - 1]
