@@ -21,6 +21,7 @@ from dpforest import (
     load_model,
 )
 from dpforest.audit.exhaustive import exhaust
+from dpforest.privacy import splitting, tree_releases
 from dpforest.privacy.published import MEAN_REASON, REASONS
 from dpforest.records.statistics import Block, LeafSums, TargetGrid
 
@@ -238,3 +239,32 @@ def test_whole_forests_keep_their_promise_on_every_pair_of_small_tables(choice):
     report = exhaust(forest, list(itertools.product((0, 1), repeat=3)), most=3)
     assert report.holds
     assert report.worst_loss > 0.3
+
+
+def exhaust_regression(monkeypatch, choice):
+    """Quartiles on two cells, splits and leaves in whole steps of the target: the draws are few."""
+    monkeypatch.setattr(tree_releases, "TARGET_CELLS", 2)
+    monkeypatch.setattr(tree_releases, "TARGET_STEPS", 1)
+    features = tuple(NumericFeature(name, 0, 1, integer=True) for name in "ab")
+    forest = MedianForestRegressor(
+        epsilon=0.8, schema=Schema(features, Target(low=0, high=1)), n_estimators=1, max_depth=1,
+        choice=choice, random_state=3,
+    )  # fmt: skip
+    return exhaust(forest, list(itertools.product((0, 1), repeat=3)), most=2)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_regression_keeps_its_promise_on_every_pair_of_small_tables(choice, monkeypatch):
+    report = exhaust_regression(monkeypatch, choice)
+    assert report.holds
+    assert report.worst_loss > 0.4
+
+
+def test_control_an_error_eight_times_too_large_is_caught(monkeypatch):
+    choose = splitting._choose_attribute
+    monkeypatch.setattr(
+        splitting,
+        "_choose_attribute",
+        lambda splits, utility, epsilon, bits: choose(splits, 8 * utility, epsilon, bits),
+    )
+    assert not exhaust_regression(monkeypatch, "attribute").holds
