@@ -25,7 +25,7 @@ from dpforest.forests.parameters import (
     check_number,
 )
 from dpforest.privacy.curator import Curator
-from dpforest.privacy.greedy_releases import Flaw, Rule, ScoreName, Selection
+from dpforest.privacy.greedy_choices import Flaw, Rule, ScoreName, Selection
 from dpforest.privacy.spends import Pure, exact
 from dpforest.privacy.tree_sampling import TreeSampling
 from dpforest.records.encode import Encoding

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.privacy.curator import Curator
-from dpforest.privacy.greedy_releases import Rule, Span
+from dpforest.privacy.greedy_choices import Rule
+from dpforest.privacy.greedy_releases import LeafQuestion, Span
 from dpforest.privacy.spends import Amount
 from dpforest.privacy.tree_sampling import TreeSampling
 from dpforest.trees.attribute_grower import AttributeGrower, AttributeQuestion
@@ -83,10 +84,10 @@ class Phase:
     def _release_leaves(self, forest: Forest, spent: NDArray[np.int64], levels: int) -> Values:
         ends = [self.shares.spent_after(level) for level in range(levels + 1)]
         spans = [self._span(end, Fraction(1)) for end in ends]
-        ask = (forest, self.n_classes, spent, spans, self.sampling)
+        question = LeafQuestion(forest, self.n_classes, spent, spans, self.sampling)
         if self.leaves == "label":
-            return np.asarray(np.eye(self.n_classes)[self.curator.aligned_leaf_labels(*ask)])
-        return self.curator.aligned_leaf_counts(*ask).astype(np.float64)
+            return np.asarray(np.eye(self.n_classes)[self.curator.aligned_leaf_labels(question)])
+        return self.curator.aligned_leaf_counts(question).astype(np.float64)
 
     def _span_of_choices(self, level: int) -> Span:
         after = self.shares.spent_after(level + 1)

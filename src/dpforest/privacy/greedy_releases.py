@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -18,28 +17,16 @@ from numpy.typing import NDArray
 
 from dpforest.privacy import selection
 from dpforest.privacy.additive import AdditiveNoise
-from dpforest.privacy.published_greedy import (
-    FLAWS,
-    REASONS,
-    are_pure,
-    gain_ratio_utilities,
-    selected_trees,
-)
-from dpforest.privacy.published_greedy import Flaw as Flaw
-from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.scores import Score, score_of
-from dpforest.privacy.scores import ScoreName as ScoreName
+from dpforest.privacy.greedy_choices import Rule, choose
+from dpforest.privacy.published_greedy import FLAWS, REASONS, Flaw, selected_trees
 from dpforest.privacy.spends import Amount, Branch, Pure, Spend
-from dpforest.privacy.splitting import NO_CANDIDATE, Answer, Integers, NodeSplits
+from dpforest.privacy.splitting import Answer
 from dpforest.privacy.tree_releases import TreeReleases, nodes_at_a_time
 from dpforest.privacy.tree_sampling import TreeSampling
 from dpforest.records.statistics import LeafClassCounts, NodeHistograms
 from dpforest.trees.attribute_grower import AttributeQuestion
 from dpforest.trees.level_grower import SplitQuestion
 from dpforest.trees.structure import Forest
-
-CHOICE_FLAWS: frozenset[Flaw] = frozenset({"pure_stop", "gain_ratio"})
-Selection = Literal["permute_and_flip", "exponential"]
 
 
 class Span(NamedTuple):
@@ -55,56 +42,26 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rule:
-    """How nodes choose.
+class LeafQuestion:
+    """The leaves of a forest, each with what its way has left.
 
     Parameters
     ----------
-    score : Score
-        The utility of a split is the sum of the scores of its children.
-    selection : {"permute_and_flip", "exponential"}
-    cost : Fraction, optional
-        "Stop here" is a candidate, with the score of the node as its own only child; a split pays
-        this many sensitivities for each child but one. A public constant changes neither the
-        sensitivity of a utility nor whether it is monotone. None: nodes do not stop.
-    flaws : frozenset of str
-        Of the printed flaws those of choices, to be followed: not private.
+    forest : Forest
+    n_classes : int
+    spent : ndarray of int64, shape (n_leaves,)
+        Which of the spans is that of a leaf.
+    spans : list of Span
+        From what a way has spent to the whole of epsilon; the last is that of the longest way, of
+        which the ledger knows.
+    sampling : TreeSampling
     """
 
-    score: Score
-    selection: Selection
-    cost: Fraction | None = None
-    flaws: frozenset[Flaw] = frozenset()
-
-    @classmethod
-    def of(
-        cls,
-        criterion: ScoreName,
-        n_bound: int,
-        selection: Selection,
-        cost: Fraction | None,
-        flaws: Collection[Flaw] = (),
-    ) -> Rule:
-        """The rule of a criterion; see `dpforest.privacy.scores.score_of`."""
-        score = score_of(criterion, n_bound)
-        if "gain_ratio" in flaws:
-            score = replace(score, monotone=False)
-        return cls(score, selection, cost, frozenset(flaws) & CHOICE_FLAWS)
-
-    def choose(self, utilities: Integers, epsilon: Amount, bits: RandomBits) -> Integers:
-        """One candidate a row, for epsilon a row."""
-        mechanism = (
-            selection.permute_and_flip
-            if self.selection == "permute_and_flip"
-            else selection.exponential_mechanism
-        )
-        return mechanism(
-            utilities,
-            epsilon=epsilon,
-            sensitivity=self.score.sensitivity,
-            monotone=self.score.monotone,
-            bits=bits,
-        )
+    forest: Forest
+    n_classes: int
+    spent: NDArray[np.int64]
+    spans: list[Span]
+    sampling: TreeSampling
 
 
 class GreedyReleases(TreeReleases):
@@ -141,15 +98,8 @@ class GreedyReleases(TreeReleases):
                     sampling.kind,
                 )
             )
-            if isinstance(question, SplitQuestion):
-                splits = NodeSplits.of(histograms, question, rows, steps=0)
-                utilities, stop = _of_two_children(splits, rule)
-            else:
-                utilities, stop = _of_all_children(histograms, question, rows, rule)
-            chosen = _choose(utilities, stop, rule, epsilon, self._bits)
-            if "pure_stop" in rule.flaws:
-                chosen[are_pure(histograms)] = -1
-            candidate, option = np.divmod(chosen, utilities.shape[2])
+            chosen, n_options = choose(histograms, question, rows, rule, epsilon, self._bits)
+            candidate, option = np.divmod(chosen, n_options)
             candidates.append(np.where(chosen < 0, -1, candidate))
             options.append(option)
         return np.concatenate(candidates), np.concatenate(options)
@@ -171,52 +121,34 @@ class GreedyReleases(TreeReleases):
         nodes = totals[: len(question.features)].sum(axis=1)
         return noise.added_to(nodes, self._bits), noise.deviation
 
-    def aligned_leaf_labels(
-        self,
-        forest: Forest,
-        n_classes: int,
-        leaf_spent: NDArray[np.int64],
-        spans: list[Span],
-        sampling: TreeSampling,
-    ) -> NDArray[np.int64]:
+    def aligned_leaf_labels(self, question: LeafQuestion) -> NDArray[np.int64]:
         """The class of every leaf by permute-and-flip, each with what its way has left.
 
-        Class counts are monotone, of sensitivity 1. ``spans[leaf_spent[i]]`` is from what the way
-        to leaf i has spent to the whole of epsilon; the last is that of the longest way, which the
-        ledger has debited so far.
+        Class counts are monotone, of sensitivity 1.
         """
-        totals = self._leaf_class_totals(forest, n_classes, "permute-and-flip", spans[-1], sampling)
+        totals = self._leaf_class_totals(question, "permute-and-flip")
         labels = np.zeros(len(totals), np.int64)
-        for level, span in enumerate(spans):
-            here = leaf_spent == level
+        for level, span in enumerate(question.spans):
+            here = question.spent == level
             if here.any():
                 labels[here] = selection.permute_and_flip(
                     totals[here],
-                    epsilon=self._within(span, sampling),
+                    epsilon=self._within(span, question.sampling),
                     sensitivity=1,
                     monotone=True,
                     bits=self._bits,
                 )
         return labels
 
-    def aligned_leaf_counts(
-        self,
-        forest: Forest,
-        n_classes: int,
-        leaf_spent: NDArray[np.int64],
-        spans: list[Span],
-        sampling: TreeSampling,
-    ) -> NDArray[np.int64]:
+    def aligned_leaf_counts(self, question: LeafQuestion) -> NDArray[np.int64]:
         """Noisy class counts of every leaf, each with what its way has left.
 
-        A record changes one count of its leaf by 1; see `aligned_leaf_labels`.
+        A record changes one count of its leaf by 1.
         """
-        noises = [self._noise(span, sampling) for span in spans]
-        totals = self._leaf_class_totals(
-            forest, n_classes, noises[-1].mechanism(1), spans[-1], sampling
-        )
+        noises = [self._noise(span, question.sampling) for span in question.spans]
+        totals = self._leaf_class_totals(question, noises[-1].mechanism(1))
         for level, noise in enumerate(noises):
-            here = leaf_spent == level
+            here = question.spent == level
             if here.any():
                 totals[here] = noise.added_to(totals[here], self._bits)
         return totals
@@ -281,50 +213,8 @@ class GreedyReleases(TreeReleases):
         self.ledger.debit(Branch(where, "sequential", (branch,)))
         return self._within(span, sampling)
 
-    def _leaf_class_totals(
-        self, forest: Forest, n_classes: int, mechanism: str, span: Span, sampling: TreeSampling
-    ) -> NDArray[np.int64]:
-        self._pay("each leaf, with what its way left", mechanism, "leaves", span, sampling)
-        return self._store.total(LeafClassCounts(forest, n_classes, sampling.kind))
-
-
-def _of_all_children(
-    histograms: Integers, question: AttributeQuestion, rows: slice, rule: Rule
-) -> tuple[Integers, Integers]:
-    """The utilities of all attributes of some nodes, (nodes, candidates, 1), and of stopping."""
-    features = question.features[rows]
-    if "gain_ratio" in rule.flaws:
-        utilities = gain_ratio_utilities(histograms)
-    else:
-        utilities = rule.score.of_children(histograms).sum(axis=2)
-    utilities = utilities - _costs(rule, question.bins.n_bins[features])
-    utilities = np.where(features >= 0, utilities, NO_CANDIDATE)
-    # All candidates of a node tell the same records apart; the first is always one.
-    stop = rule.score.of_children(histograms[:, 0].sum(axis=1))
-    return utilities[..., np.newaxis], stop
-
-
-def _of_two_children(splits: NodeSplits, rule: Rule) -> tuple[Integers, Integers]:
-    """The utilities of all cuts of some nodes, (nodes, candidates, options), and of stopping."""
-    utilities = rule.score.of_children(splits.left)
-    utilities += rule.score.of_children(splits.total - splits.left)
-    utilities -= _costs(rule, np.array(2))
-    utilities = np.where(splits.weights > 0, utilities, NO_CANDIDATE)
-    return utilities, rule.score.of_children(splits.total[:, 0, 0])
-
-
-def _costs(rule: Rule, n_children: Integers) -> Integers:
-    if rule.cost is None:
-        return np.zeros_like(n_children)
-    per_child = round(rule.cost * rule.score.sensitivity)
-    return np.asarray((n_children - 1) * per_child)
-
-
-def _choose(
-    utilities: Integers, stop: Integers, rule: Rule, epsilon: Amount, bits: RandomBits
-) -> Integers:
-    """The number of the chosen candidate and option of every node; -1 to stop."""
-    flat = utilities.reshape(len(utilities), -1)
-    if rule.cost is None:
-        return rule.choose(flat, epsilon, bits)
-    return rule.choose(np.column_stack([stop, flat]), epsilon, bits) - 1
+    def _leaf_class_totals(self, question: LeafQuestion, mechanism: str) -> NDArray[np.int64]:
+        label, sampling = "each leaf, with what its way left", question.sampling
+        self._pay(label, mechanism, "leaves", question.spans[-1], sampling)
+        statistic = LeafClassCounts(question.forest, question.n_classes, sampling.kind)
+        return self._store.total(statistic)
