@@ -12,10 +12,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 
-from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
-from dpforest.forests.files import named, of_group
+from dpforest.forests.base import Neighbors, Streams
 from dpforest.forests.greedy_phase import Phase, Values
 from dpforest.forests.greedy_published import check_published
 from dpforest.forests.parameters import (
@@ -24,12 +22,12 @@ from dpforest.forests.parameters import (
     check_count_or_auto,
     check_number,
 )
+from dpforest.forests.tree_forest import VotingForest
 from dpforest.privacy.curator import Curator
 from dpforest.privacy.greedy_choices import Flaw, Rule, ScoreName, Selection
 from dpforest.privacy.spends import Pure, exact
 from dpforest.privacy.tree_sampling import TreeSampling
 from dpforest.records.encode import Encoding
-from dpforest.records.routing import add_leaf_values
 from dpforest.schema import Schema
 from dpforest.trees.attribute_grower import AttributeGrower
 from dpforest.trees.ensembles import join_forests, keep_trees
@@ -38,7 +36,7 @@ from dpforest.trees.level_budgets import LEVEL_BUDGETS, LevelBudget, share_out
 from dpforest.trees.level_grower import BINS, LevelGrower
 from dpforest.trees.rules import greedy_depth, greedy_trees, supported_leaves
 from dpforest.trees.structure import Forest
-from dpforest.trees.votes import leaf_votes, normalise
+from dpforest.trees.votes import leaf_votes
 
 COUNT_SHARE = Fraction(2, 100)  # of epsilon, for the noisy number of records that "auto" needs
 # What each further child of a split costs where nodes may stop, in sensitivities of the criterion:
@@ -48,7 +46,7 @@ COST_OF_CHILD = Fraction(1, 4)
 Auto = Literal["auto"]
 
 
-class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
+class GreedyForestClassifier(VotingForest):
     """Differentially private greedy forest.
 
     Each node chooses, by a private choice, the attribute that tells the classes apart best, or to
@@ -240,16 +238,6 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
             print(self.ledger_.explain())
         return self
 
-    def predict_proba(self, X: Any) -> Values:
-        """The votes for each class, as probabilities, shape (n, n_classes)."""
-        bins = self._bins(X)
-        return normalise(add_leaf_values(self.forest_, bins, self._leaf_votes, self.n_jobs))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the most votes."""
-        probabilities = self.predict_proba(X)
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
-
     def _grow(
         self,
         curator: Curator,
@@ -372,21 +360,3 @@ class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
                 "second_phase draws samples by what the first phase says of a record: use "
                 "sampling='without_replacement'"
             )
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {
-            **named("forest", self.forest_.to_arrays()),
-            "leaf_values": self.leaf_values_,
-            "leaf_votes": self._leaf_votes,
-        }
-
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        super()._restore(facts, arrays)
-        self.classes_ = np.array(self.schema_.classes)
-        self.forest_ = Forest.from_arrays(of_group("forest", arrays))
-        self.leaf_values_, self._leaf_votes = arrays["leaf_values"], arrays["leaf_votes"]
-        expected = (self.forest_.n_leaves, len(self.classes_))
-        if not self.leaf_values_.shape == self._leaf_votes.shape == expected:
-            raise ValueError("the leaves do not fit the forest")
-        if self.forest_.feature.max(initial=0) >= self.n_features_in_:
-            raise ValueError("the forest asks for a feature that is not there")

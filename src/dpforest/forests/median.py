@@ -12,25 +12,26 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 
 from dpforest.forests.base import Neighbors
 from dpforest.forests.median_base import Auto, MedianForest
 from dpforest.forests.parameters import check_choice
+from dpforest.forests.tree_forest import VotingForest
 from dpforest.privacy.curator import Curator, Sampling
 from dpforest.privacy.tree_releases import share_of_tree
 from dpforest.records.routing import add_leaf_values
 from dpforest.schema import Schema
 from dpforest.trees.level_grower import Categories, Choice
 from dpforest.trees.pruning import lean_on_parents
-from dpforest.trees.votes import leaf_votes, normalise
+from dpforest.trees.votes import leaf_votes
 
 MIDDLE_SHARE = Fraction(5, 100)  # of epsilon, for the quartiles of the target
 
 Values = NDArray[np.float64]
 
 
-class MedianForestClassifier(ClassifierMixin, MedianForest):
+class MedianForestClassifier(VotingForest, MedianForest):
     """Differentially private median forest: classification.
 
     Each node chooses a feature and a cut that divides its records about evenly and tells the
@@ -162,16 +163,6 @@ class MedianForestClassifier(ClassifierMixin, MedianForest):
         self.leaves = leaves
         self.voting = voting
 
-    def predict_proba(self, X: Any) -> Values:
-        """The votes for each class, as probabilities, shape (n, n_classes)."""
-        bins = self._bins(X)
-        return normalise(add_leaf_values(self.forest_, bins, self._leaf_votes, self.n_jobs))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the most votes."""
-        probabilities = self.predict_proba(X)
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
-
     def _target(self) -> int:
         self.classes_ = np.array(self.schema_.classes)
         return len(self.classes_)
@@ -189,15 +180,6 @@ class MedianForestClassifier(ClassifierMixin, MedianForest):
         super()._check_parameters(groups)
         check_choice("leaves", self.leaves, ("counts", "label"))
         check_choice("voting", self.voting, ("averaging", "majority", "weighted"))
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {**super()._arrays(), "leaf_votes": self._leaf_votes}
-
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        super()._restore(facts, arrays)
-        self._leaf_votes = arrays["leaf_votes"]
-        if self._leaf_votes.shape != (self.forest_.n_leaves, self._target()):
-            raise ValueError("the votes do not fit the forest")
 
 
 class MedianForestRegressor(RegressorMixin, MedianForest):

@@ -10,9 +10,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
-from dpforest.forests.files import named, of_group
+from dpforest.forests.base import Neighbors, Streams
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
+from dpforest.forests.tree_forest import TreeForest
 from dpforest.privacy.curator import Curator, Sampling
 from dpforest.privacy.spends import Amount, Pure, exact
 from dpforest.records.encode import Encoding
@@ -31,7 +31,7 @@ Target = int | tuple[float, float]  # the number of classes, or bounds
 Values = NDArray[np.float64]
 
 
-class MedianForest(PrivateEstimator):
+class MedianForest(TreeForest):
     """What the classifier and the regressor share; not to be used by itself."""
 
     def __init__(
@@ -148,8 +148,6 @@ class MedianForest(PrivateEstimator):
             depth = auto_depth(n_records / share, self.rho * epsilon)
         return int(n_trees), int(depth)
 
-    leaf_values_: Values
-
     def _target(self) -> Target:
         raise NotImplementedError
 
@@ -185,18 +183,6 @@ class MedianForest(PrivateEstimator):
         check_choice("variant", self.variant, (None, "as_published"))
         if self.variant is not None and self.splits == "random":
             raise ValueError("variant='as_published' is about median splits: use splits='median'")
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {**named("forest", self.forest_.to_arrays()), "leaf_values": self.leaf_values_}
-
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        super()._restore(facts, arrays)
-        self.forest_ = Forest.from_arrays(of_group("forest", arrays))
-        self.leaf_values_ = arrays["leaf_values"]
-        if self.forest_.feature.max(initial=0) >= self.n_features_in_:
-            raise ValueError("the forest asks for a feature that is not there")
-        if len(self.leaf_values_) != self.forest_.n_leaves:
-            raise ValueError("the leaves do not fit the forest")
 
 
 def cut_lengths(encoding: Encoding, *, even: bool) -> NDArray[np.int64]:

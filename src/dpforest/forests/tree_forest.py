@@ -1,0 +1,63 @@
+"""What forests of released trees share: how their leaves are saved, and how they vote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+
+from dpforest.forests.base import PrivateEstimator
+from dpforest.forests.files import named, of_group
+from dpforest.records.routing import add_leaf_values
+from dpforest.trees.structure import Forest
+from dpforest.trees.votes import normalise
+
+Values = NDArray[np.float64]
+
+
+class TreeForest(PrivateEstimator):
+    """Trees whose leaves hold released values; not to be used by itself."""
+
+    forest_: Forest
+    leaf_values_: Values
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {**named("forest", self.forest_.to_arrays()), "leaf_values": self.leaf_values_}
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super()._restore(facts, arrays)
+        self.forest_ = Forest.from_arrays(of_group("forest", arrays))
+        self.leaf_values_ = arrays["leaf_values"]
+        if self.forest_.feature.max(initial=0) >= self.n_features_in_:
+            raise ValueError("the forest asks for a feature that is not there")
+        if len(self.leaf_values_) != self.forest_.n_leaves:
+            raise ValueError("the leaves do not fit the forest")
+
+
+class VotingForest(ClassifierMixin, TreeForest):
+    """Trees whose leaves vote for classes; not to be used by itself."""
+
+    classes_: NDArray[Any]
+    _leaf_votes: Values
+
+    def predict_proba(self, X: Any) -> Values:
+        """The votes for each class, as probabilities, shape (n, n_classes)."""
+        bins = self._bins(X)
+        return normalise(add_leaf_values(self.forest_, bins, self._leaf_votes, self.n_jobs))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the most votes."""
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._arrays(), "leaf_votes": self._leaf_votes}
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super()._restore(facts, arrays)
+        self.classes_ = np.array(self.schema_.classes)
+        self._leaf_votes = arrays["leaf_votes"]
+        if self._leaf_votes.shape != (self.forest_.n_leaves, len(self.classes_)):
+            raise ValueError("the votes do not fit the forest")
