@@ -1,3 +1,4 @@
+import copy
 import math
 
 import numpy as np
@@ -56,7 +57,8 @@ def test_every_strategy_learns_and_spends_exactly_its_epsilon(data, strategy, de
 
 
 @pytest.mark.parametrize(
-    "settings", [{"sampling": "disjoint"}, {"voting": "hard"}, {"n_ensembles": 3}]
+    "settings",
+    [{"sampling": "disjoint"}, {"voting": "hard"}, {"voting": "weighted"}, {"n_ensembles": 3}],
 )
 def test_baselines_votes_and_ensembles(data, settings):
     model = make(epsilon=5.0, **settings).fit(*data)
@@ -72,6 +74,18 @@ def test_without_noise_all_strategies_give_the_exact_leaf_counts(data, strategy)
     np.testing.assert_allclose(model.leaf_values_, exact, atol=1e-6)
     assert exact.sum() == pytest.approx(8 * 900)
     assert model.ledger_.guarantee is None
+
+
+def test_the_deviations_are_those_of_the_noise(data):
+    """Of each leaf's noise: Laplace noise on the leaves, and cells added up over a leaf."""
+    disjoint = make(epsilon=0.1, sampling="disjoint").fit(*data)
+    np.testing.assert_allclose(disjoint.leaf_deviations_, math.sqrt(2) / 0.1, rtol=0.01)
+    laplace = make(epsilon=0.1, strategy="laplace").fit(*data)
+    np.testing.assert_allclose(laplace.leaf_deviations_, 8 * math.sqrt(2) / 0.1, rtol=0.01)
+    cells = make(epsilon=0.1, strategy="identity").fit(*data)
+    summed = np.prod(np.where(cells.ensembles_[0].leaf_cells < 0, [3, 2, 3, 2], 1), axis=1)
+    np.testing.assert_allclose(cells.leaf_deviations_, np.sqrt(2 * summed) / 0.1, rtol=0.01)
+    assert not make(epsilon=math.inf).fit(*data).leaf_deviations_.any()
 
 
 def test_counts_match_a_plain_loop(data):
@@ -162,10 +176,12 @@ def test_a_saved_model_predicts_the_same(data, tmp_path):
     np.testing.assert_array_equal(model.predict_proba(data[0]), again.predict_proba(data[0]))
     assert again.ledger_.epsilon == model.ledger_.epsilon
     assert again.plan_ == model.plan_
-    model.leaf_values_ = model.leaf_values_[1:]
-    model.save(path)
-    with pytest.raises(ModelFileError):
-        load_model(path)
+    for name in ("leaf_values_", "leaf_deviations_"):
+        broken = copy.deepcopy(model)
+        setattr(broken, name, getattr(model, name)[1:])
+        broken.save(path)
+        with pytest.raises(ModelFileError):
+            load_model(path)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,12 @@ from dpforest.records.store import LocalStore
 SCHEMA = Schema(
     tuple(CategoricalFeature(f"x{j}", (0, 1, 2)) for j in range(4)), Target(classes=(0, 1))
 )
-MODES = [("batch", "weighted"), ("subsample", "weighted"), ("subsample", "hard")]
+MODES = [
+    ("batch", "log_odds"),
+    ("batch", "weighted"),
+    ("subsample", "log_odds"),
+    ("subsample", "hard"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +58,8 @@ def test_it_learns(data, mode, voting):
 def test_votes_without_noise_are_those_of_the_definition(data):
     """V = Q T^T T D, by plain loops."""
     X, y = data
-    model = make(epsilon=math.inf, n_ensembles=2, features_per_ensemble=3).fit(X, y)
+    settings = {"n_ensembles": 2, "features_per_ensemble": 3, "voting": "weighted"}
+    model = make(epsilon=math.inf, **settings).fit(X, y)
     votes = model.votes(X[:20])
     expected = np.zeros((20, 2))
     for ensemble in model.ensembles_:
@@ -63,6 +69,14 @@ def test_votes_without_noise_are_those_of_the_definition(data):
             counts = np.array([(inside & (y == k)).sum() for k in (0, 1)])
             expected[inside[:20]] += counts
     np.testing.assert_allclose(votes, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["batch", "subsample"])
+def test_one_ensemble_predicts_the_same_by_counts_and_by_their_logarithms(data, mode):
+    found = [make(mode=mode, voting=v).fit(*data) for v in ("weighted", "log_odds")]
+    weighted, logs = (model.predict_proba(data[0][:40]) for model in found)
+    np.testing.assert_allclose(logs.sum(axis=1), 1)
+    np.testing.assert_array_equal(weighted.argmax(axis=1), logs.argmax(axis=1))
 
 
 def test_workloads_are_the_votes_as_matrices(data):
@@ -156,6 +170,7 @@ def test_the_predictor_is_not_saved(data, tmp_path):
         ({"epsilon_per_batch": 3.0}, "at most epsilon"),
         ({"epsilon_per_batch": 1.0, "delta": 1e-6}, "delta goes to one batch"),
         ({"mode": "loud"}, "mode must be one of"),
+        ({"voting": "loud"}, "voting must be one of"),
     ],
 )
 def test_wrong_parameters_are_refused(data, settings, message):

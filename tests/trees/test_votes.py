@@ -4,7 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dpforest.trees.votes import VOTING, class_shares, draw_classes, leaf_votes, normalise
+from dpforest.trees.votes import (
+    VOTING,
+    class_shares,
+    draw_classes,
+    leaf_votes,
+    log_shares,
+    mean_shares,
+    normalise,
+)
 
 COUNTS = arrays(
     np.float64, st.tuples(st.integers(1, 6), st.integers(2, 4)), elements=st.integers(-9, 9)
@@ -60,3 +68,21 @@ def test_each_rule_leaves_the_released_counts_alone(voting):
     before = counts.copy()
     leaf_votes(counts, voting, np.random.default_rng(0))
     np.testing.assert_array_equal(counts, before)
+
+
+def test_logarithms_of_shares_know_their_noise():
+    counts = np.array([[9.0, 1.0, -4.0]])
+    exact, noisy = (np.exp(log_shares(counts, np.array([s]))) for s in (0.0, 100.0))
+    np.testing.assert_allclose(exact.sum(), 1)
+    np.testing.assert_allclose(exact, [[9.5 / 11.5, 1.5 / 11.5, 0.5 / 11.5]])
+    assert np.ptp(noisy) < np.ptp(exact) / 2
+    np.testing.assert_allclose(
+        log_shares(4 * counts, np.array([8.0]), n_leaves=4), log_shares(counts, np.array([2.0]))
+    )
+
+
+def test_the_mean_of_shares_is_geometric():
+    shares = np.array([[[0.9, 0.1]], [[0.4, 0.6]]])
+    found = mean_shares(np.log(shares).sum(axis=0), 2)
+    expected = np.sqrt(shares.prod(axis=0))
+    np.testing.assert_allclose(found, expected / expected.sum())

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,11 @@ from dpforest.records.threads import count_threads
 from dpforest.schema import Schema
 from dpforest.trees.ensembles import Ensemble, grow_ensembles, join_forests
 from dpforest.trees.structure import FeatureBins
+from dpforest.trees.votes import log_shares, mean_shares, normalise
 
 Auto = Literal["auto"]
-MatrixVoting = Literal["hard", "weighted"]
+MatrixVoting = Literal["log_odds", "weighted", "hard"]
+VOTING: tuple[str, ...] = get_args(MatrixVoting)
 
 COUNT_SHARE = 0.02  # of epsilon, for the noisy number of records that "auto" needs
 AUTO_TREES = 128  # more trees cost nothing here, but time
@@ -60,6 +62,7 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
         features_per_ensemble: int | Auto = "auto",
         n_hint: int | None = None,
         strategy: str = "auto",
+        voting: MatrixVoting = "log_odds",
         max_bins: int = 5,
         neighbors: Neighbors = "add_remove",
         max_records_per_group: int | None = None,
@@ -76,6 +79,7 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
         self.features_per_ensemble = features_per_ensemble
         self.n_hint = n_hint
         self.strategy = strategy
+        self.voting = voting
         self.max_bins = max_bins
         self.neighbors = neighbors
         self.max_records_per_group = max_records_per_group
@@ -91,6 +95,7 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
             _refuse_empty_ensembles(int(self.n_ensembles), int(self.n_estimators))
         if self.n_hint is not None:
             check_count("n_hint", self.n_hint)
+        check_choice("voting", self.voting, VOTING)
         check_choice("strategy", self.strategy, ("auto", *STRATEGIES))
         check_count("max_bins", self.max_bins, low=2)
 
@@ -215,12 +220,21 @@ def _in_parallel(
         return list(pool.map(work, workloads))
 
 
-def class_votes(values: NDArray[np.float64], voting: str) -> NDArray[np.float64]:
-    """What each leaf says: its values, or one vote for the largest of them, shared by equals."""
+def class_votes(
+    values: NDArray[np.float64], deviations: NDArray[np.float64], voting: str
+) -> NDArray[np.float64]:
+    """What each leaf says: `log_shares`, its values, or one vote, shared by equals."""
+    if voting == "log_odds":
+        return log_shares(values, deviations)
     if voting == "weighted":
         return values
     largest = values == values.max(axis=1, keepdims=True)
     return np.asarray(largest / largest.sum(axis=1, keepdims=True))
+
+
+def probabilities(votes: NDArray[np.float64], voting: str, n_voters: int) -> NDArray[np.float64]:
+    """Votes of so many leaves or ensembles as probabilities."""
+    return mean_shares(votes, n_voters) if voting == "log_odds" else normalise(votes)
 
 
 def _refuse_empty_ensembles(n_ensembles: int, n_trees: int) -> None:

@@ -14,15 +14,15 @@ from scipy import sparse
 
 from dpforest.exceptions import BudgetExceededError
 from dpforest.forests.base import Neighbors, Streams
-from dpforest.forests.matrix_base import Auto, MatrixForest, MatrixVoting, price_each
+from dpforest.forests.matrix_base import Auto, MatrixForest, MatrixVoting, price_each, probabilities
 from dpforest.forests.parameters import check_choice, check_epsilon
 from dpforest.privacy.spends import exact
 from dpforest.privacy.strategies import Choice, Direct, Paths, Rows, Votes, Workload
-from dpforest.privacy.workload_answers import Cells, OwnLeaves, Population, Question
+from dpforest.privacy.workload_answers import Answers, Cells, OwnLeaves, Population, Question
 from dpforest.records.routing import find_leaves
 from dpforest.schema import Schema
 from dpforest.trees.ensembles import Ensemble
-from dpforest.trees.votes import normalise
+from dpforest.trees.votes import log_shares
 
 Mode = Literal["batch", "subsample"]
 
@@ -53,9 +53,12 @@ class MatrixForestPredictor(MatrixForest):
     mode : {"batch", "subsample"}, default="batch"
         ``"batch"``: all trees count all records, and the votes of the batch are one workload.
         ``"subsample"``: trees count disjoint records (subsample-and-aggregate).
-    voting : {"weighted", "hard"}, default="weighted"
-        Leaves vote with their counts, or once for their largest class (``"subsample"`` only: where
-        trees share records, one record can turn a leaf of each).
+    voting : {"log_odds", "weighted", "hard"}, default="log_odds"
+        Leaves vote with their counts, and ensembles with the logarithms of the classes' shares in
+        these votes (`dpforest.trees.votes.log_shares`); or all counts are added up
+        (``"weighted"``); or each leaf votes once for its largest class (``"hard"``, for
+        ``mode="subsample"`` only: where trees share records, one record can turn a leaf of each).
+        With one ensemble the first two predict the same.
     strategy : str, default="auto"
         As in `MatrixForestClassifier`; ``"laplace"`` splits the budget over the queries of the
         batch (the baseline of the paper).
@@ -105,7 +108,7 @@ class MatrixForestPredictor(MatrixForest):
         n_hint: int | None = None,
         mode: Mode = "batch",
         strategy: str = "auto",
-        voting: MatrixVoting = "weighted",
+        voting: MatrixVoting = "log_odds",
         max_bins: int = 5,
         neighbors: Neighbors = "add_remove",
         max_records_per_group: int | None = None,
@@ -123,6 +126,7 @@ class MatrixForestPredictor(MatrixForest):
             features_per_ensemble=features_per_ensemble,
             n_hint=n_hint,
             strategy=strategy,
+            voting=voting,
             max_bins=max_bins,
             neighbors=neighbors,
             max_records_per_group=max_records_per_group,
@@ -132,7 +136,6 @@ class MatrixForestPredictor(MatrixForest):
         )
         self.epsilon_per_batch = epsilon_per_batch
         self.mode = mode
-        self.voting = voting
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Keep the records and grow the trees; releases nothing, spends nothing.
@@ -175,7 +178,7 @@ class MatrixForestPredictor(MatrixForest):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The votes for each class, as probabilities; one batch, as for `predict`."""
-        return normalise(self.votes(X))
+        return probabilities(self.votes(X), self.voting, len(self.ensembles_))
 
     def workloads(self, X: Any) -> list[Workload]:
         """The votes for a batch as queries: Q T^T T over cells, or Q T^T over leaves."""
@@ -216,7 +219,16 @@ class MatrixForestPredictor(MatrixForest):
         ]
         self.choices_ = choices
         answers = self._curator.answer_workload(questions, len(self.classes_), price)
-        return np.sum(answers, axis=0)  # type: ignore[no-any-return]
+        heard = [self._heard(a, e) for a, e in zip(answers, self.ensembles_, strict=True)]
+        return np.asarray(np.sum(heard, axis=0))
+
+    def _heard(self, answers: Answers, ensemble: Ensemble) -> NDArray[np.float64]:
+        """What an ensemble adds to the votes."""
+        if self.voting != "log_odds":
+            return answers.values
+        # Where trees share the records, a vote counts them once a tree.
+        n_leaves = ensemble.forest.n_trees if self.mode == "batch" else 1
+        return log_shares(answers.values, answers.deviations, n_leaves)
 
     def _workload(self, ensemble: Ensemble, bins: NDArray[np.uint8]) -> Workload:
         leaves = find_leaves(ensemble.forest, bins, self.n_jobs)
@@ -250,7 +262,6 @@ class MatrixForestPredictor(MatrixForest):
     def _check_parameters(self, groups: Any) -> None:
         super()._check_parameters(groups)
         check_choice("mode", self.mode, ("batch", "subsample"))
-        check_choice("voting", self.voting, ("hard", "weighted"))
         if self.mode == "batch" and self.voting == "hard":
             raise ValueError(
                 "voting='hard' needs mode='subsample': where trees share records, one record can "
