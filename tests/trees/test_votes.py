@@ -12,6 +12,7 @@ from dpforest.trees.votes import (
     log_shares,
     mean_shares,
     normalise,
+    repeated_prior,
 )
 
 COUNTS = arrays(
@@ -86,3 +87,14 @@ def test_the_mean_of_shares_is_geometric():
     found = mean_shares(np.log(shares).sum(axis=0), 2)
     expected = np.sqrt(shares.prod(axis=0))
     np.testing.assert_allclose(found, expected / expected.sum())
+
+
+def test_a_prior_that_several_forests_repeat_is_taken_back_by_half():
+    total = np.array([75.0, 25.0])
+    assert not repeated_prior([total], [1.0]).any()
+    thrice = repeated_prior([total] * 3, [0.0] * 3)
+    np.testing.assert_allclose(thrice, np.log([75.5 / 101, 25.5 / 101]))
+    noisy = repeated_prior([total] * 3, [500.0] * 3)
+    assert np.ptp(noisy) < np.ptp(thrice) / 5
+    pooled = repeated_prior([total, np.array([-900.0, 900.0])], [1.0, 1e6])
+    np.testing.assert_allclose(pooled, repeated_prior([total] * 2, [2**0.5] * 2), rtol=1e-3)

@@ -12,14 +12,15 @@ from dpforest.forests.base import Neighbors, Streams
 from dpforest.forests.binning import BinSizes, choose_bins, needs_bins
 from dpforest.forests.files import named, of_group
 from dpforest.forests.matrix_base import (
-    Auto,
     MatrixForest,
     MatrixVoting,
-    Plan,
     class_votes,
     price_each,
     probabilities,
+    take_back_prior,
+    total_of,
 )
+from dpforest.forests.matrix_plan import Auto, Plan
 from dpforest.forests.parameters import check_choice
 from dpforest.privacy.additive import AdditiveNoise
 from dpforest.privacy.curator import Curator, Sampling
@@ -52,10 +53,10 @@ class MatrixForestClassifier(MatrixForest):
         What is public of the table; numeric features need few bins, best by declared cuts.
     n_estimators, max_depth, n_ensembles, features_per_ensemble : int or "auto", default="auto"
         The shape: trees in all, their depth, ensembles, and the features of each. ``"auto"``
-        follows `dpforest.forests.matrix_base.make_plan`, from the error formula.
+        follows `dpforest.forests.matrix_plan.make_plan`, from the error formula.
     n_hint : int, optional
-        A public guess of the number of records, for ``max_depth="auto"``. Without it a fiftieth of
-        epsilon pays for a noisy count.
+        A public guess of the number of records, which ``"auto"`` goes by. Without it, and with
+        ``max_depth="auto"``, a fiftieth of epsilon pays for a noisy count.
     strategy : str, default="auto"
         ``"auto"`` takes the least expected error; or ``"identity"``, ``"marginals"``,
         ``"kronecker"``, ``"p_identity"``, ``"mixture"``; or ``"laplace"``, plain Laplace noise on
@@ -81,6 +82,9 @@ class MatrixForestClassifier(MatrixForest):
         What was released.
     leaf_deviations_ : ndarray of float64, shape (n_leaves,)
         The standard deviation of the noise in each leaf; public.
+    prior_ : ndarray of float64, shape (n_classes,)
+        What several ensembles would say too often of the classes, by what was released
+        (`dpforest.trees.votes.repeated_prior`).
     choices_ : list of Choice
         The strategy of each ensemble, with the expected errors of all that were considered.
     plan_, ensembles_, forest_
@@ -195,9 +199,9 @@ class MatrixForestClassifier(MatrixForest):
         curator = self._prepare(X, y, groups, streams)
         with self._spending():
             paid_cuts = self.cuts == "quantiles" and bool(needs_bins(self.schema_))
-            needs_count = paid_cuts or self.max_depth == "auto"
-            n_records = self._count(curator) if needs_count else 0.0
-            if paid_cuts:
+            known = paid_cuts or self.max_depth == "auto" or self.n_hint is not None
+            n_records = self._count(curator) if known else None
+            if paid_cuts and n_records is not None:
                 self._choose_cuts(curator, n_records)
             self._grow(self._plan(float(self.epsilon), n_records), streams.structure)
             self.choices_: list[Choice] = []
@@ -205,6 +209,7 @@ class MatrixForestClassifier(MatrixForest):
             released = release(curator)
             self.leaf_values_ = np.concatenate([a.values for a in released])
             self.leaf_deviations_ = np.concatenate([a.deviations for a in released])
+            self.prior_ = np.zeros(len(self.classes_)) + take_back_prior(released)
         if self.verbose:
             print(self.ledger_.explain())
         return self
@@ -218,7 +223,10 @@ class MatrixForestClassifier(MatrixForest):
         """The votes of all trees for each class: V of the paper."""
         bins = self._bins(X)
         table = class_votes(self.leaf_values_, self.leaf_deviations_, self.voting)
-        return add_leaf_values(self.forest_, bins, table, self.n_jobs)
+        votes = add_leaf_values(self.forest_, bins, table, self.n_jobs)
+        if self.voting == "log_odds":
+            votes -= self.prior_ * (self.plan_.n_trees / self.plan_.n_ensembles)
+        return votes
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The votes for each class, as probabilities."""
@@ -253,7 +261,7 @@ class MatrixForestClassifier(MatrixForest):
         self.choices_ = self._choose(workloads, price)
         n_bins = tuple(int(n) for n in self.encoding_.n_bins)
         questions = [
-            Question(label, w, choice.strategy, Cells(e.features, n_bins))
+            Question(label, w, choice.strategy, Cells(e.features, n_bins), total_of(w, choice))
             for label, w, choice, e in zip(
                 self._named(self.choices_), workloads, self.choices_, self.ensembles_, strict=True
             )
@@ -285,6 +293,7 @@ class MatrixForestClassifier(MatrixForest):
             **named("forest", self.forest_.to_arrays()),
             "leaf_values": self.leaf_values_,
             "leaf_deviations": self.leaf_deviations_,
+            "prior": self.prior_,
         }
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -295,10 +304,14 @@ class MatrixForestClassifier(MatrixForest):
         self.forest_ = Forest.from_arrays(of_group("forest", arrays))
         self.leaf_values_ = arrays["leaf_values"]
         self.leaf_deviations_ = arrays["leaf_deviations"]
+        self.prior_ = arrays["prior"]
         if self.leaf_values_.shape != (
             self.forest_.n_leaves,
             len(self.classes_),
-        ) or self.leaf_deviations_.shape != (self.forest_.n_leaves,):
+        ) or (self.leaf_deviations_.shape, self.prior_.shape) != (
+            (self.forest_.n_leaves,),
+            (len(self.classes_),),
+        ):
             raise ValueError("the leaves do not fit the forest")
         inner = self.forest_.n_children > 0
         if self.forest_.feature.max(initial=0) >= self.n_features_in_ or not np.array_equal(

@@ -3,48 +3,43 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import ClassifierMixin
 from threadpoolctl import threadpool_limits
 
 from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
+from dpforest.forests.matrix_plan import Auto, Facts, Plan, make_plan
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
 from dpforest.privacy.accounting import mu_for
 from dpforest.privacy.additive import Price
 from dpforest.privacy.curator import Curator
 from dpforest.privacy.spends import Amount, Gaussian, Pure, exact
-from dpforest.privacy.strategies import STRATEGIES, Choice, Workload, choose_strategy
+from dpforest.privacy.strategies import (
+    STRATEGIES,
+    Choice,
+    Paths,
+    Rows,
+    Workload,
+    choose_strategy,
+    order_of,
+)
+from dpforest.privacy.workload_answers import Answers
 from dpforest.records.tables import FoldedEncoding
 from dpforest.records.threads import count_threads
 from dpforest.schema import Schema
 from dpforest.trees.ensembles import Ensemble, grow_ensembles, join_forests
-from dpforest.trees.structure import FeatureBins
-from dpforest.trees.votes import log_shares, mean_shares, normalise
+from dpforest.trees.votes import log_shares, mean_shares, normalise, repeated_prior
 
-Auto = Literal["auto"]
 MatrixVoting = Literal["log_odds", "weighted", "hard"]
 VOTING: tuple[str, ...] = get_args(MatrixVoting)
 
 COUNT_SHARE = 0.02  # of epsilon, for the noisy number of records that "auto" needs
-AUTO_TREES = 128  # more trees cost nothing here, but time
-AUTO_CELLS = 1 << 17  # a domain that is quick to measure
-RECORDS_A_SIGMA = 3.0  # records that a leaf should hold for each standard deviation of its noise
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The shape of a matrix forest."""
-
-    n_trees: int
-    max_depth: int
-    n_ensembles: int
-    n_features: int
 
 
 class MatrixForest(ClassifierMixin, PrivateEstimator):
@@ -126,12 +121,18 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
             return float(self.n_hint)
         return max(curator.count(Pure(exact(COUNT_SHARE) * exact(self.epsilon))), 1.0)
 
-    def _plan(self, epsilon: float, n_records: float) -> Plan:
-        """The shape, from public facts and, for an automatic depth, a number of records."""
+    def _plan(self, epsilon: float, n_records: float | None) -> Plan:
+        """The shape, from public facts and, where there is one, a number of records."""
+        price = price_each(exact(epsilon), self.delta, 1)
         return make_plan(
-            self.encoding_.feature_bins,
-            epsilon=epsilon,
-            n_records=n_records,
+            Facts(
+                self.encoding_.feature_bins,
+                deviation=1 / price.mu
+                if isinstance(price, Gaussian)
+                else math.sqrt(2) / float(price.epsilon),
+                order=order_of(price),
+                n_records=n_records,
+            ),
             n_trees=self.n_estimators,
             max_depth=self.max_depth,
             n_ensembles=self.n_ensembles,
@@ -167,50 +168,6 @@ def price_each(epsilon: Amount, delta: float, n_ensembles: int) -> Price:
     return Pure(epsilon if math.isinf(epsilon) else epsilon / n_ensembles)
 
 
-def make_plan(
-    bins: FeatureBins,
-    *,
-    epsilon: float,
-    n_records: float,
-    n_trees: int | Auto,
-    max_depth: int | Auto,
-    n_ensembles: int | Auto,
-    n_features: int | Auto,
-) -> Plan:
-    """Choose what is left to ``"auto"``: the error formula needs no data, so the choice is free.
-
-    - features: all of them when their domain has at most `AUTO_CELLS` cells, else as many as fit;
-    - ensembles: one over all features, else enough that each feature is likely in one, at most 4;
-    - depth: the largest at which a leaf holds `RECORDS_A_SIGMA` records for each standard
-      deviation of its noise, by the error of the identity, which is never below that of the
-      strategy chosen later;
-    - trees: 128, since more trees do not add noise.
-    """
-    d = len(bins)
-    sizes = bins.n_bins.astype(np.float64)
-    mean_size = float(np.exp(np.log(sizes).mean()))
-    fits = max(1, int(math.log(AUTO_CELLS) / math.log(max(mean_size, 1.5))))
-    own = d if sizes.prod() <= AUTO_CELLS else fits
-    own = min(d, own if n_features == "auto" else n_features)
-    q = 1 if own == d else min(4, math.ceil(d / own))
-    q = q if n_ensembles == "auto" else n_ensembles
-    trees = max(AUTO_TREES, q) if n_trees == "auto" else n_trees
-    depth = max_depth
-    if depth == "auto":
-        depth = _auto_depth(mean_size, own, n_records, epsilon / q)
-    return Plan(trees, min(depth, own), q, own)
-
-
-def _auto_depth(size: float, n_features: int, n_records: float, epsilon: float) -> int:
-    depth = 1
-    for candidate in range(1, n_features + 1):
-        cells_a_leaf = size ** (n_features - candidate)
-        sigma = math.sqrt(2 * cells_a_leaf) / epsilon
-        if n_records / size**candidate >= RECORDS_A_SIGMA * sigma:
-            depth = candidate
-    return depth
-
-
 def _in_parallel(
     work: Callable[[Workload], Choice], workloads: list[Workload], n_jobs: int | None
 ) -> list[Choice]:
@@ -218,6 +175,15 @@ def _in_parallel(
     # The matrices are small: more threads inside a product would only wait for each other.
     with threadpool_limits(limits=1), ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, workloads))
+
+
+def total_of(workload: Workload, choice: Choice) -> Workload | None:
+    """All records as one query, where the strategy can answer it."""
+    if choice.name == "laplace":
+        return None
+    if isinstance(workload, Rows):
+        return Rows(sparse.csr_array(np.ones((1, workload.domain[0]))))
+    return Paths(workload.domain, np.full((1, len(workload.domain)), -1))
 
 
 def class_votes(
@@ -230,6 +196,14 @@ def class_votes(
         return values
     largest = values == values.max(axis=1, keepdims=True)
     return np.asarray(largest / largest.sum(axis=1, keepdims=True))
+
+
+def take_back_prior(answers: Sequence[Answers]) -> NDArray[np.float64] | float:
+    """`repeated_prior` of several ensembles; 0 where one of them knows no totals."""
+    totals = [a.total for a in answers if a.total is not None]
+    if len(totals) < len(answers):
+        return 0.0
+    return repeated_prior([t.values[0] for t in totals], [float(t.deviations[0]) for t in totals])
 
 
 def probabilities(votes: NDArray[np.float64], voting: str, n_voters: int) -> NDArray[np.float64]:

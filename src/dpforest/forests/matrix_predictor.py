@@ -14,7 +14,15 @@ from scipy import sparse
 
 from dpforest.exceptions import BudgetExceededError
 from dpforest.forests.base import Neighbors, Streams
-from dpforest.forests.matrix_base import Auto, MatrixForest, MatrixVoting, price_each, probabilities
+from dpforest.forests.matrix_base import (
+    MatrixForest,
+    MatrixVoting,
+    price_each,
+    probabilities,
+    take_back_prior,
+    total_of,
+)
+from dpforest.forests.matrix_plan import Auto
 from dpforest.forests.parameters import check_choice, check_epsilon
 from dpforest.privacy.spends import exact
 from dpforest.privacy.strategies import Choice, Direct, Paths, Rows, Votes, Workload
@@ -154,7 +162,7 @@ class MatrixForestPredictor(MatrixForest):
         self._check_parameters(groups)
         streams = Streams.of(self.random_state)
         self._curator = self._prepare(X, y, groups, streams)
-        plan = self._plan(self._batch_epsilon(), float(self.n_hint or 0))
+        plan = self._plan(self._batch_epsilon(), float(self.n_hint) if self.n_hint else None)
         self._grow(plan, streams.structure)
         self._answered: dict[bytes, NDArray[np.float64]] = {}
         self._complete = True
@@ -212,20 +220,20 @@ class MatrixForestPredictor(MatrixForest):
         else:
             choices = self._choose(workloads, price)
         questions = [
-            Question(label, w, choice.strategy, self._population(e))
+            Question(label, w, choice.strategy, self._population(e), total_of(w, choice))
             for label, w, choice, e in zip(
                 self._named(choices), workloads, choices, self.ensembles_, strict=True
             )
         ]
         self.choices_ = choices
         answers = self._curator.answer_workload(questions, len(self.classes_), price)
+        if self.voting != "log_odds":
+            return np.asarray(np.sum([a.values for a in answers], axis=0))
         heard = [self._heard(a, e) for a, e in zip(answers, self.ensembles_, strict=True)]
-        return np.asarray(np.sum(heard, axis=0))
+        return np.asarray(np.sum(heard, axis=0) - take_back_prior(answers))
 
     def _heard(self, answers: Answers, ensemble: Ensemble) -> NDArray[np.float64]:
-        """What an ensemble adds to the votes."""
-        if self.voting != "log_odds":
-            return answers.values
+        """The logarithms of the classes' shares in an ensemble's votes."""
         # Where trees share the records, a vote counts them once a tree.
         n_leaves = ensemble.forest.n_trees if self.mode == "batch" else 1
         return log_shares(answers.values, answers.deviations, n_leaves)
@@ -254,7 +262,7 @@ class MatrixForestPredictor(MatrixForest):
         """A share of the budget for each query: a record changes a vote by 1, or by the trees."""
         trees = 1 if self.mode == "subsample" else ensemble.forest.n_trees
         strategy = Direct(workload, sensitivity=workload.n_queries * trees)
-        return Choice("per-query Laplace", strategy, math.nan, {})
+        return Choice("laplace", strategy, math.nan, {})
 
     def _batch_epsilon(self) -> float:
         return float(self.epsilon if self.epsilon_per_batch is None else self.epsilon_per_batch)

@@ -22,7 +22,7 @@ from dpforest.privacy.additive import AdditiveNoise, Price, finest_grid
 from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.spends import Amount, Branch, Gaussian, Pure, Spend
-from dpforest.privacy.strategies import answer_deviations, noise_for
+from dpforest.privacy.strategies import noise_for
 from dpforest.privacy.tree_releases import Sampling as Sampling
 from dpforest.privacy.tree_releases import TreeReleases, share_of_tree
 from dpforest.privacy.workload_answers import Answers, Question
@@ -237,9 +237,7 @@ class Curator(TreeReleases):
         for q, noise in zip(questions, noises, strict=True):
             tables = q.population.tables(self._store, self._bits, n_classes, q.strategy.tables)
             noisy = noise.added_to(q.strategy.measure(tables), self._bits)
-            values = q.strategy.answer(q.workload, noisy)
-            deviations = answer_deviations(q.workload, q.strategy, noise)
-            answers.append(Answers(values / q.population.unit, deviations / q.population.unit))
+            answers.append(q.answer(noisy, noise))
         return answers
 
     def _leaf_totals(

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.privacy.additive import AdditiveNoise
 from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.strategies import ONE_COUNT, Change, Strategy, Workload
+from dpforest.privacy.strategies import (
+    ONE_COUNT,
+    Change,
+    Strategy,
+    Workload,
+    answer_deviations,
+)
 from dpforest.privacy.strategies.lattice import Attributes
 from dpforest.records.statistics import LeafClassCounts
 from dpforest.records.store import RecordStore
@@ -161,12 +168,25 @@ class Question:
     workload : Workload
     strategy : Strategy
     population : Population
+    total : Workload, optional
+        One more query, answered from the same measurements: the records of all cells.
     """
 
     label: str
     workload: Workload
     strategy: Strategy
     population: Population
+    total: Workload | None = None
+
+    def answer(self, noisy: Integers, noise: AdditiveNoise) -> Answers:
+        """From what was measured and released: post-processing."""
+        total = None if self.total is None else replace(self, workload=self.total, total=None)
+        values = self.strategy.answer(self.workload, noisy)
+        deviations = answer_deviations(self.workload, self.strategy, noise)
+        unit = self.population.unit
+        return Answers(
+            values / unit, deviations / unit, None if total is None else total.answer(noisy, noise)
+        )
 
 
 @dataclass(frozen=True)
@@ -178,7 +198,10 @@ class Answers:
     values : ndarray, shape (n_queries, n_classes)
     deviations : ndarray, shape (n_queries,)
         The standard deviation of the noise; known before any record is read.
+    total : Answers, optional
+        What was asked beside.
     """
 
     values: NDArray[np.float64]
     deviations: NDArray[np.float64]
+    total: Answers | None = None

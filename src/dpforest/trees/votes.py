@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -16,6 +17,10 @@ Values = NDArray[np.float64]
 # data sets (docs/privacy/matrix.md).
 EXTRA_RECORDS = 0.5
 EXTRA_DEVIATIONS = 0.25
+EXTRA_DEVIATIONS_OF_TOTALS = 2.0
+PRIOR_TAKEN_BACK = 0.5
+
+TINY_VARIANCE = 1e-12  # of exact totals, which then weigh alike
 
 
 def class_shares(counts: Values, rng: np.random.Generator) -> Values:
@@ -81,6 +86,37 @@ def log_shares(counts: Values, deviations: Values, n_leaves: int = 1) -> Values:
     extra = EXTRA_RECORDS * n_leaves + EXTRA_DEVIATIONS * deviations
     raised = np.clip(counts, 0.0, None) + extra[:, None]
     return np.asarray(np.log(raised / raised.sum(axis=1, keepdims=True)))
+
+
+def repeated_prior(totals: Sequence[Values], deviations: Sequence[float]) -> Values:
+    """What the class shares of all records add to the `log_shares` of several forests too often.
+
+    Each of q forests over features of its own speaks for the classes by what it knows, and for the
+    frequent ones once more: a product of q shares has the prior q times, where once is right if
+    the forests are independent. They are not quite, and half of the excess is taken back.
+
+    Parameters
+    ----------
+    totals : sequence of ndarrays, shape (n_classes,)
+        What each forest knows of the classes of all records.
+    deviations : sequence of float
+        Of the noise in each.
+
+    Returns
+    -------
+    ndarray, shape (n_classes,)
+        To be taken from the sum of the forests' `log_shares`.
+
+    Examples
+    --------
+    >>> repeated_prior([np.array([90.0, 10.0])] * 3, [0.0] * 3).round(2).tolist()
+    [-0.11, -2.26]
+    """
+    precision = 1 / np.maximum(np.square(deviations), TINY_VARIANCE)
+    pooled = np.average(totals, axis=0, weights=precision)
+    deviation = precision.sum() ** -0.5
+    raised = np.clip(pooled, 0.0, None) + EXTRA_RECORDS + EXTRA_DEVIATIONS_OF_TOTALS * deviation
+    return np.asarray(PRIOR_TAKEN_BACK * (len(totals) - 1) * np.log(raised / raised.sum()))
 
 
 def mean_shares(log_votes: Values, n_voters: int) -> Values:

@@ -11,6 +11,7 @@ from dpforest.privacy.strategies.error import (
     answer_deviations,
     expected_error,
     noise_for,
+    order_of,
 )
 from dpforest.privacy.strategies.marginal_strategies import WeightedMarginals, WeightedResiduals
 from dpforest.privacy.strategies.strategies import (
@@ -48,4 +49,5 @@ __all__ = [
     "expected_error",
     "marginals",
     "noise_for",
+    "order_of",
 ]
