@@ -59,8 +59,8 @@ def test_without_a_number_of_records_all_features_are_taken_together():
 def test_the_merit_knows_both_strategies():
     """Marginals of one feature are better measured by themselves than as sums of cells."""
     many = facts([4] * 6, epsilon=0.1)
-    records = 10_000 * 4**-0.75
+    records = 10_000 * 4**-0.9
     x2 = records**2 / ((6 * many.deviation) ** 2 + records / 2)
-    assert merit(many, 6, 1, 1) == pytest.approx(6 * x2 / (1 + x2 / 16))
+    assert merit(many, 6, 1, 1) == pytest.approx(6 * x2 / (1 + x2 / 9))
     gaussian = facts([4] * 6, epsilon=0.1, order=2)
     assert merit(gaussian, 3, 2, 3) > merit(many, 3, 2, 3)

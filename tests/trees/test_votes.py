@@ -6,13 +6,14 @@ from hypothesis.extra.numpy import arrays
 
 from dpforest.trees.votes import (
     VOTING,
+    Prior,
     class_shares,
     draw_classes,
     leaf_votes,
     log_shares,
     mean_shares,
     normalise,
-    repeated_prior,
+    pooled_prior,
 )
 
 COUNTS = arrays(
@@ -89,12 +90,21 @@ def test_the_mean_of_shares_is_geometric():
     np.testing.assert_allclose(found, expected / expected.sum())
 
 
-def test_a_prior_that_several_forests_repeat_is_taken_back_by_half():
-    total = np.array([75.0, 25.0])
-    assert not repeated_prior([total], [1.0]).any()
-    thrice = repeated_prior([total] * 3, [0.0] * 3)
-    np.testing.assert_allclose(thrice, np.log([75.5 / 101, 25.5 / 101]))
-    noisy = repeated_prior([total] * 3, [500.0] * 3)
-    assert np.ptp(noisy) < np.ptp(thrice) / 5
-    pooled = repeated_prior([total, np.array([-900.0, 900.0])], [1.0, 1e6])
-    np.testing.assert_allclose(pooled, repeated_prior([total] * 2, [2**0.5] * 2), rtol=1e-3)
+def test_a_prior_that_several_forests_repeat_is_taken_back_in_part():
+    counts, exact = np.array([[75.0, 25.0]]), np.zeros(1)
+    alone = log_shares(counts, exact)
+    shares = np.array([0.75, 0.25])
+    np.testing.assert_array_equal(log_shares(counts, exact, prior=Prior(shares, 1)), alone)
+    of_three = log_shares(counts, exact, prior=Prior(shares, 3))
+    np.testing.assert_allclose(of_three, alone * (1 - 0.75 * 2 / 3), rtol=0.02)
+    noise = np.array([1_000.0])
+    taken = log_shares(counts, noise) - log_shares(counts, noise, prior=Prior(shares, 3))
+    assert np.ptp(taken) < 0.1  # a leaf full of noise does not repeat the prior
+
+
+def test_the_prior_goes_by_those_who_know():
+    totals = np.array([[75.0, 25.0], [-900.0, 900.0]])
+    prior = pooled_prior(totals, np.array([1.0, 1e6]))
+    assert prior.n_forests == 2
+    np.testing.assert_allclose(prior.shares, [77.5 / 105, 27.5 / 105], rtol=1e-3)
+    np.testing.assert_allclose(pooled_prior(totals, np.array([1e6, 1e6])).shares, 0.5, atol=0.01)

@@ -16,8 +16,8 @@ from dpforest.forests.matrix_base import (
     MatrixVoting,
     class_votes,
     price_each,
+    prior_of,
     probabilities,
-    take_back_prior,
     total_of,
 )
 from dpforest.forests.matrix_plan import Auto, Plan
@@ -31,6 +31,7 @@ from dpforest.records.routing import add_leaf_values
 from dpforest.records.tables import FoldedEncoding
 from dpforest.schema import Schema
 from dpforest.trees.structure import Forest
+from dpforest.trees.votes import Prior
 
 CUT_SHARE = 0.1  # of epsilon, for cuts that are paid for
 CELLS_A_BIN = 8  # of the finer grid on which they are looked for
@@ -82,9 +83,8 @@ class MatrixForestClassifier(MatrixForest):
         What was released.
     leaf_deviations_ : ndarray of float64, shape (n_leaves,)
         The standard deviation of the noise in each leaf; public.
-    prior_ : ndarray of float64, shape (n_classes,)
-        What several ensembles would say too often of the classes, by what was released
-        (`dpforest.trees.votes.repeated_prior`).
+    prior_ : Prior or None
+        The shares of the classes by what was released; None for the baselines.
     choices_ : list of Choice
         The strategy of each ensemble, with the expected errors of all that were considered.
     plan_, ensembles_, forest_
@@ -209,7 +209,7 @@ class MatrixForestClassifier(MatrixForest):
             released = release(curator)
             self.leaf_values_ = np.concatenate([a.values for a in released])
             self.leaf_deviations_ = np.concatenate([a.deviations for a in released])
-            self.prior_ = np.zeros(len(self.classes_)) + take_back_prior(released)
+            self.prior_ = prior_of(released)
         if self.verbose:
             print(self.ledger_.explain())
         return self
@@ -222,11 +222,8 @@ class MatrixForestClassifier(MatrixForest):
     def votes(self, X: Any) -> NDArray[np.float64]:
         """The votes of all trees for each class: V of the paper."""
         bins = self._bins(X)
-        table = class_votes(self.leaf_values_, self.leaf_deviations_, self.voting)
-        votes = add_leaf_values(self.forest_, bins, table, self.n_jobs)
-        if self.voting == "log_odds":
-            votes -= self.prior_ * (self.plan_.n_trees / self.plan_.n_ensembles)
-        return votes
+        table = class_votes(self.leaf_values_, self.leaf_deviations_, self.prior_, self.voting)
+        return add_leaf_values(self.forest_, bins, table, self.n_jobs)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The votes for each class, as probabilities."""
@@ -286,14 +283,14 @@ class MatrixForestClassifier(MatrixForest):
             self.plan_.n_ensembles,
             self.plan_.n_features,
         ]
-        return super()._facts() | {"ensembles": ensembles, "plan": plan}
+        prior = None if self.prior_ is None else self.prior_.shares.tolist()
+        return super()._facts() | {"ensembles": ensembles, "plan": plan, "prior": prior}
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {
             **named("forest", self.forest_.to_arrays()),
             "leaf_values": self.leaf_values_,
             "leaf_deviations": self.leaf_deviations_,
-            "prior": self.prior_,
         }
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -304,13 +301,13 @@ class MatrixForestClassifier(MatrixForest):
         self.forest_ = Forest.from_arrays(of_group("forest", arrays))
         self.leaf_values_ = arrays["leaf_values"]
         self.leaf_deviations_ = arrays["leaf_deviations"]
-        self.prior_ = arrays["prior"]
-        if self.leaf_values_.shape != (
-            self.forest_.n_leaves,
-            len(self.classes_),
-        ) or (self.leaf_deviations_.shape, self.prior_.shape) != (
-            (self.forest_.n_leaves,),
-            (len(self.classes_),),
+        shares = facts["prior"]
+        self.prior_ = shares and Prior(np.array(shares, np.float64), self.plan_.n_ensembles)
+        n_leaves, n_classes = self.forest_.n_leaves, len(self.classes_)
+        if (
+            self.leaf_values_.shape != (n_leaves, n_classes)
+            or self.leaf_deviations_.shape != (n_leaves,)
+            or (self.prior_ is not None and self.prior_.shares.shape != (n_classes,))
         ):
             raise ValueError("the leaves do not fit the forest")
         inner = self.forest_.n_children > 0

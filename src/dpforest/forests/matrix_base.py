@@ -34,7 +34,7 @@ from dpforest.records.tables import FoldedEncoding
 from dpforest.records.threads import count_threads
 from dpforest.schema import Schema
 from dpforest.trees.ensembles import Ensemble, grow_ensembles, join_forests
-from dpforest.trees.votes import log_shares, mean_shares, normalise, repeated_prior
+from dpforest.trees.votes import Prior, log_shares, mean_shares, normalise, pooled_prior
 
 MatrixVoting = Literal["log_odds", "weighted", "hard"]
 VOTING: tuple[str, ...] = get_args(MatrixVoting)
@@ -187,23 +187,25 @@ def total_of(workload: Workload, choice: Choice) -> Workload | None:
 
 
 def class_votes(
-    values: NDArray[np.float64], deviations: NDArray[np.float64], voting: str
+    values: NDArray[np.float64], deviations: NDArray[np.float64], prior: Prior | None, voting: str
 ) -> NDArray[np.float64]:
     """What each leaf says: `log_shares`, its values, or one vote, shared by equals."""
     if voting == "log_odds":
-        return log_shares(values, deviations)
+        return log_shares(values, deviations, prior=prior)
     if voting == "weighted":
         return values
     largest = values == values.max(axis=1, keepdims=True)
     return np.asarray(largest / largest.sum(axis=1, keepdims=True))
 
 
-def take_back_prior(answers: Sequence[Answers]) -> NDArray[np.float64] | float:
-    """`repeated_prior` of several ensembles; 0 where one of them knows no totals."""
+def prior_of(answers: Sequence[Answers]) -> Prior | None:
+    """The shares of the classes by the totals of all ensembles; None where one has no total."""
     totals = [a.total for a in answers if a.total is not None]
     if len(totals) < len(answers):
-        return 0.0
-    return repeated_prior([t.values[0] for t in totals], [float(t.deviations[0]) for t in totals])
+        return None
+    return pooled_prior(
+        np.concatenate([t.values for t in totals]), np.concatenate([t.deviations for t in totals])
+    )
 
 
 def probabilities(votes: NDArray[np.float64], voting: str, n_voters: int) -> NDArray[np.float64]:

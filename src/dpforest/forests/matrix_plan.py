@@ -20,9 +20,9 @@ MOST_ENSEMBLES = 4  # when nothing is known of the number of records
 
 # What is assumed of records that nobody has seen; chosen once, by the accuracy on training records
 # of eleven data sets (docs/privacy/matrix.md).
-CONCENTRATION = 0.75  # a record meets one in size^0.75 of the others in its bin, not in size^1
+CONCENTRATION = 0.9  # a record meets one in size^0.9 of the others in its bin, not one in size
 TOGETHER = 1.25  # features that are asked together tell more than one by one
-ENOUGH = 4.0  # records a standard deviation of the noise, from where on more tell little
+ENOUGH = 3.0  # records a standard deviation of the noise, from where on more tell little
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def make_plan(
     >>> bins = FeatureBins(sizes, sizes, np.ones(6, bool))
     >>> auto = dict.fromkeys(("n_trees", "max_depth", "n_ensembles", "n_features"), "auto")
     >>> make_plan(Facts(bins, 14.1, 1, 1_400), **auto)
-    Plan(n_trees=3, max_depth=2, n_ensembles=3, n_features=2)
+    Plan(n_trees=6, max_depth=1, n_ensembles=6, n_features=1)
     >>> make_plan(Facts(bins, 0.7, 1, 1_400), **auto)
     Plan(n_trees=2, max_depth=3, n_ensembles=2, n_features=3)
     """
@@ -128,11 +128,11 @@ def _depths(f: int, max_depth: int | Auto, n_features: int | Auto) -> Iterable[i
 def merit(facts: Facts, n_features: int, n_ensembles: int, depth: int) -> float:
     """What a shape is worth, by the signal of a leaf over its noise.
 
-    A leaf of depth h holds n / size^(0.75 h) of n records. Its noise is that of the better of two
+    A leaf of depth h holds n / size^(0.9 h) of n records. Its noise is that of the better of two
     strategies: to count all cells and add up those of a leaf, or to count all marginals of h of
     the f features; half the records count as noise too, as they are a sample. With x the records a
     deviation, a group of h features that are asked together
-    is worth h^1.25 x^2 / (1 + x^2 / 16): little when noise drowns it, and no more than 16 h^1.25
+    is worth h^1.25 x^2 / (1 + x^2 / 9): little when noise drowns it, and no more than 9 h^1.25
     however small the noise. There are q f / h such groups, or as many as the features allow.
     """
     d, f, q, h = len(facts.bins), n_features, n_ensembles, depth

@@ -18,15 +18,15 @@ from dpforest.forests.matrix_base import (
     MatrixForest,
     MatrixVoting,
     price_each,
+    prior_of,
     probabilities,
-    take_back_prior,
     total_of,
 )
 from dpforest.forests.matrix_plan import Auto
 from dpforest.forests.parameters import check_choice, check_epsilon
 from dpforest.privacy.spends import exact
 from dpforest.privacy.strategies import Choice, Direct, Paths, Rows, Votes, Workload
-from dpforest.privacy.workload_answers import Answers, Cells, OwnLeaves, Population, Question
+from dpforest.privacy.workload_answers import Cells, OwnLeaves, Population, Question
 from dpforest.records.routing import find_leaves
 from dpforest.schema import Schema
 from dpforest.trees.ensembles import Ensemble
@@ -229,14 +229,15 @@ class MatrixForestPredictor(MatrixForest):
         answers = self._curator.answer_workload(questions, len(self.classes_), price)
         if self.voting != "log_odds":
             return np.asarray(np.sum([a.values for a in answers], axis=0))
-        heard = [self._heard(a, e) for a, e in zip(answers, self.ensembles_, strict=True)]
-        return np.asarray(np.sum(heard, axis=0) - take_back_prior(answers))
-
-    def _heard(self, answers: Answers, ensemble: Ensemble) -> NDArray[np.float64]:
-        """The logarithms of the classes' shares in an ensemble's votes."""
+        prior = prior_of(answers)
         # Where trees share the records, a vote counts them once a tree.
-        n_leaves = ensemble.forest.n_trees if self.mode == "batch" else 1
-        return log_shares(answers.values, answers.deviations, n_leaves)
+        batch = self.mode == "batch"
+        n_leaves = [e.forest.n_trees if batch else 1 for e in self.ensembles_]
+        heard = [
+            log_shares(a.values, a.deviations, n, prior)
+            for a, n in zip(answers, n_leaves, strict=True)
+        ]
+        return np.asarray(np.sum(heard, axis=0))
 
     def _workload(self, ensemble: Ensemble, bins: NDArray[np.uint8]) -> Workload:
         leaves = find_leaves(ensemble.forest, bins, self.n_jobs)
