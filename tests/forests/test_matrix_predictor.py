@@ -93,6 +93,14 @@ def test_workloads_are_the_votes_as_matrices(data):
     np.testing.assert_array_equal(rows.matrix().toarray(), q @ t.T)
 
 
+def test_labels_need_many_trees_of_a_kind_and_counts_one(data):
+    shape = {"n_estimators": "auto", "max_depth": "auto", "n_hint": 1_200, "mode": "subsample"}
+    labels = make(voting="hard", **shape).fit(*data).plan_
+    assert labels.n_trees == 64 * labels.n_ensembles
+    counts = make(**shape).fit(*data).plan_
+    assert counts.n_trees == counts.n_ensembles
+
+
 def test_a_refused_batch_reads_nothing(data, monkeypatch):
     model = make().fit(*data)
     model.predict(data[0][:5])

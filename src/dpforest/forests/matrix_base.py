@@ -27,7 +27,6 @@ from dpforest.privacy.strategies import (
     Rows,
     Workload,
     choose_strategy,
-    order_of,
 )
 from dpforest.privacy.workload_answers import Answers
 from dpforest.records.tables import FoldedEncoding
@@ -127,17 +126,19 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
         return make_plan(
             Facts(
                 self.encoding_.feature_bins,
-                deviation=1 / price.mu
-                if isinstance(price, Gaussian)
-                else math.sqrt(2) / float(price.epsilon),
-                order=order_of(price),
+                *_count_noise(price),
                 n_records=n_records,
+                alike=self._alike(),
             ),
             n_trees=self.n_estimators,
             max_depth=self.max_depth,
             n_ensembles=self.n_ensembles,
             n_features=self.features_per_ensemble,
         )
+
+    def _alike(self) -> int:
+        """Trees of an ensemble that are all alike: one of them will do."""
+        return 1
 
     def _domain(self, ensemble: Ensemble) -> tuple[int, ...]:
         return tuple(int(self.encoding_.n_bins[j]) for j in ensemble.features)
@@ -159,6 +160,13 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
             f"{choice.name} strategy"
             for i, (e, choice) in enumerate(zip(self.ensembles_, choices, strict=True))
         ]
+
+
+def _count_noise(price: Price) -> tuple[float, Literal[1, 2]]:
+    """The deviation of a count's noise at a price, and the order of its norm."""
+    if isinstance(price, Gaussian):
+        return 1 / price.mu, 2
+    return math.sqrt(2) / float(price.epsilon), 1
 
 
 def price_each(epsilon: Amount, delta: float, n_ensembles: int) -> Price:

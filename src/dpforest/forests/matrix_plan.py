@@ -16,6 +16,7 @@ Auto = Literal["auto"]
 
 AUTO_CELLS = 1 << 17  # a domain that is quick to measure
 AUTO_TREES = 128  # more trees add no noise, but take time
+AUTO_VOTERS = 64  # trees of one kind on disjoint records, each of whose leaves says only a label
 MOST_ENSEMBLES = 4  # when nothing is known of the number of records
 
 # What is assumed of records that nobody has seen; chosen once, by the accuracy on training records
@@ -49,12 +50,15 @@ class Facts:
         q or sqrt(q) times as large.
     n_records : float, optional
         A public guess or a paid-for number of records, positive.
+    alike : int
+        Trees that an ensemble should have when all are alike: one, where trees share records.
     """
 
     bins: FeatureBins
     deviation: float
     order: Literal[1, 2]
     n_records: float | None
+    alike: int = 1
 
 
 def make_plan(
@@ -70,8 +74,8 @@ def make_plan(
     With a number of records, the shape with the largest `merit` is taken, of those with a domain
     of at most `AUTO_CELLS` cells an ensemble. Without one, an ensemble has all features when their
     domain has at most so many cells, else as many as fit, and there are at most `MOST_ENSEMBLES`.
-    Trees that ask all features of their ensemble are all alike, so one of them will do; else there
-    are `AUTO_TREES`, as more trees do not add noise.
+    Trees that ask all features of their ensemble are all alike, and there are ``facts.alike`` of
+    them; else there are `AUTO_TREES`, as more trees do not add noise.
 
     Examples
     --------
@@ -97,8 +101,8 @@ def make_plan(
             _shapes(d, fits, n_trees, max_depth, n_ensembles, n_features),
             key=lambda shape: merit(facts, *shape),
         )
-    alike = q if h == own else max(AUTO_TREES, q)
-    return Plan(alike if n_trees == "auto" else n_trees, h, q, own)
+    trees = facts.alike * q if h == own else max(AUTO_TREES, q)
+    return Plan(trees if n_trees == "auto" else n_trees, h, q, own)
 
 
 def _shapes(

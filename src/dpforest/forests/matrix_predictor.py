@@ -22,7 +22,7 @@ from dpforest.forests.matrix_base import (
     probabilities,
     total_of,
 )
-from dpforest.forests.matrix_plan import Auto
+from dpforest.forests.matrix_plan import AUTO_VOTERS, Auto
 from dpforest.forests.parameters import check_choice, check_epsilon
 from dpforest.privacy.spends import exact
 from dpforest.privacy.strategies import Choice, Direct, Paths, Rows, Votes, Workload
@@ -258,6 +258,10 @@ class MatrixForestPredictor(MatrixForest):
         if self.mode == "subsample":
             return OwnLeaves(ensemble.forest, labels=self.voting == "hard")
         return Cells(ensemble.features, tuple(int(n) for n in self.encoding_.n_bins))
+
+    def _alike(self) -> int:
+        """One vote is lost in the noise: many trees of a kind are needed where each has one."""
+        return AUTO_VOTERS if self.voting == "hard" else 1
 
     def _per_query(self, workload: Workload, ensemble: Ensemble) -> Choice:
         """A share of the budget for each query: a record changes a vote by 1, or by the trees."""

@@ -11,7 +11,6 @@ from dpforest.privacy.strategies.error import (
     answer_deviations,
     expected_error,
     noise_for,
-    order_of,
 )
 from dpforest.privacy.strategies.marginal_strategies import WeightedMarginals, WeightedResiduals
 from dpforest.privacy.strategies.strategies import (
@@ -49,5 +48,4 @@ __all__ = [
     "expected_error",
     "marginals",
     "noise_for",
-    "order_of",
 ]
