@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -38,6 +39,7 @@ from dpforest.trees.votes import Prior, log_shares, mean_shares, normalise, pool
 MatrixVoting = Literal["log_odds", "weighted", "hard"]
 VOTING: tuple[str, ...] = get_args(MatrixVoting)
 
+ALL_OF_IT = Fraction(1)
 COUNT_SHARE = 0.02  # of epsilon, for the noisy number of records that "auto" needs
 
 
@@ -169,11 +171,13 @@ def _count_noise(price: Price) -> tuple[float, Literal[1, 2]]:
     return math.sqrt(2) / float(price.epsilon), 1
 
 
-def price_each(epsilon: Amount, delta: float, n_ensembles: int) -> Price:
-    """The share of each ensemble: Laplace when delta is 0, Gaussian otherwise."""
+def price_each(
+    epsilon: Amount, delta: float, n_ensembles: int, share: Fraction = ALL_OF_IT
+) -> Price:
+    """What each ensemble has of a share: Laplace when delta is 0, Gaussian otherwise."""
     if delta > 0 and not math.isinf(epsilon):
-        return Gaussian(mu_for(float(epsilon), delta) / math.sqrt(n_ensembles))
-    return Pure(epsilon if math.isinf(epsilon) else epsilon / n_ensembles)
+        return Gaussian(mu_for(float(epsilon), delta) * math.sqrt(share / n_ensembles))
+    return Pure(epsilon if math.isinf(epsilon) else epsilon * share / n_ensembles)
 
 
 def _in_parallel(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Self
 
@@ -15,6 +16,7 @@ from scipy import sparse
 from dpforest.exceptions import BudgetExceededError
 from dpforest.forests.base import Neighbors, Streams
 from dpforest.forests.matrix_base import (
+    ALL_OF_IT,
     MatrixForest,
     MatrixVoting,
     price_each,
@@ -24,15 +26,18 @@ from dpforest.forests.matrix_base import (
 )
 from dpforest.forests.matrix_plan import AUTO_VOTERS, Auto
 from dpforest.forests.parameters import check_choice, check_epsilon
+from dpforest.privacy.additive import Price
 from dpforest.privacy.spends import exact
-from dpforest.privacy.strategies import Choice, Direct, Paths, Rows, Votes, Workload
-from dpforest.privacy.workload_answers import Cells, OwnLeaves, Population, Question
+from dpforest.privacy.strategies import Choice, Direct, Identity, Paths, Rows, Votes, Workload
+from dpforest.privacy.workload_answers import Answers, Cells, OwnLeaves, Population, Question
 from dpforest.records.routing import find_leaves
 from dpforest.schema import Schema
 from dpforest.trees.ensembles import Ensemble
-from dpforest.trees.votes import log_shares
+from dpforest.trees.votes import lean_to_prior, log_shares
 
 Mode = Literal["batch", "subsample"]
+
+PRIOR_SHARE = Fraction(1, 10)  # of a batch's epsilon, for the class totals that labels lean to
 
 KEPT_IN_ONE_PLACE = (
     "a fitted MatrixForestPredictor holds the private records and their budget, so it is neither "
@@ -211,7 +216,10 @@ class MatrixForestPredictor(MatrixForest):
                 f"{self.ledger_.epsilon:g} of {float(self.epsilon):g} is spent already. Nothing "
                 "was read or released. Batches that were answered before are answered still"
             )
-        price = price_each(epsilon, self.delta, len(self.ensembles_))
+        # Labels know nothing of how frequent the classes are; the paper's baseline does without.
+        pays_prior = self.voting == "hard" and self.strategy != "laplace"
+        share = 1 - PRIOR_SHARE if pays_prior else ALL_OF_IT
+        price = price_each(epsilon, self.delta, len(self.ensembles_), share)
         workloads = [self._workload(e, bins) for e in self.ensembles_]
         if self.strategy == "laplace":
             choices = [
@@ -225,16 +233,34 @@ class MatrixForestPredictor(MatrixForest):
                 self._named(choices), workloads, choices, self.ensembles_, strict=True
             )
         ]
+        if pays_prior:
+            questions.append(self._class_totals(price_each(epsilon, self.delta, 1, PRIOR_SHARE)))
         self.choices_ = choices
         answers = self._curator.answer_workload(questions, len(self.classes_), price)
+        return self._heard(answers[: len(choices)], answers[len(choices) :])
+
+    def _class_totals(self, price: Price) -> Question:
+        """How many records each class has."""
+        everyone = Paths((), np.zeros((1, 0), np.int64))
+        nothing_asked = Cells((), tuple(int(n) for n in self.encoding_.n_bins))
+        return Question("class totals", everyone, Identity(()), nothing_asked, price=price)
+
+    def _heard(self, answers: list[Answers], totals: list[Answers]) -> NDArray[np.float64]:
+        """The votes of all ensembles together: post-processing."""
         if self.voting != "log_odds":
-            return np.asarray(np.sum([a.values for a in answers], axis=0))
-        prior = prior_of(answers)
+            votes = np.asarray(np.sum([a.values for a in answers], axis=0))
+            if not totals:
+                return votes
+            deviations = np.sqrt(np.sum([a.deviations**2 for a in answers], axis=0))
+            return lean_to_prior(
+                votes, deviations, np.exp(log_shares(totals[0].values, totals[0].deviations)[0])
+            )
+        repeated = prior_of(answers)
         # Where trees share the records, a vote counts them once a tree.
         batch = self.mode == "batch"
         n_leaves = [e.forest.n_trees if batch else 1 for e in self.ensembles_]
         heard = [
-            log_shares(a.values, a.deviations, n, prior)
+            log_shares(a.values, a.deviations, n, repeated)
             for a, n in zip(answers, n_leaves, strict=True)
         ]
         return np.asarray(np.sum(heard, axis=0))

@@ -210,7 +210,7 @@ class Curator(TreeReleases):
     def answer_workload(
         self, questions: Sequence[Question], n_classes: int, price: Price
     ) -> list[Answers]:
-        """Answer workloads by the matrix mechanism, at the price for each of them.
+        """Answer workloads by the matrix mechanism, at the price for each of them or its own.
 
         The strategy A is an integer matrix fixed by public facts. One record changes the
         measurements by one column of A times its ``change`` over the classes, so discrete Laplace
@@ -224,7 +224,9 @@ class Curator(TreeReleases):
         list of Answers
         """
         steps = self.ledger.protection.steps
-        noises = [noise_for(q.strategy, price, steps, q.population.change) for q in questions]
+        noises = [
+            noise_for(q.strategy, q.price or price, steps, q.population.change) for q in questions
+        ]
         spends = [
             Spend(q.label, n.mechanism(q.population.unit), n.loss)
             for q, n in zip(questions, noises, strict=True)

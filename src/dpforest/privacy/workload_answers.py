@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy.additive import AdditiveNoise
+from dpforest.privacy.additive import AdditiveNoise, Price
 from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.strategies import (
     ONE_COUNT,
@@ -170,6 +170,8 @@ class Question:
     population : Population
     total : Workload, optional
         One more query, answered from the same measurements: the records of all cells.
+    price : Pure or Gaussian, optional
+        When it is not the one that all questions have.
     """
 
     label: str
@@ -177,6 +179,7 @@ class Question:
     strategy: Strategy
     population: Population
     total: Workload | None = None
+    price: Price | None = None
 
     def answer(self, noisy: Integers, noise: AdditiveNoise) -> Answers:
         """From what was measured and released: post-processing."""
