@@ -93,6 +93,18 @@ def test_workloads_are_the_votes_as_matrices(data):
     np.testing.assert_array_equal(rows.matrix().toarray(), q @ t.T)
 
 
+def test_labels_lean_to_class_totals_that_are_paid_for(data):
+    X, y = data[0], (np.arange(len(data[1])) % 10 == 0).astype(int)
+    shape = {"mode": "subsample", "voting": "hard", "n_estimators": 30, "epsilon": 0.5}
+    leaning, plain = make(**shape).fit(X, y), make(strategy="laplace", **shape).fit(X, y)
+    assert leaning.score(X[:100], y[:100]) == 0.9 > plain.score(X[:100], y[:100])
+    (entry,) = leaning.ledger_.entries
+    _, totals = entry.parts
+    assert totals.label == "class totals"
+    assert float(totals.cost().epsilon) == pytest.approx(0.05, rel=1e-9)
+    assert leaning.ledger_.epsilon == pytest.approx(0.5, rel=1e-9)
+
+
 def test_labels_need_many_trees_of_a_kind_and_counts_one(data):
     shape = {"n_estimators": "auto", "max_depth": "auto", "n_hint": 1_200, "mode": "subsample"}
     labels = make(voting="hard", **shape).fit(*data).plan_
@@ -130,8 +142,10 @@ class InterruptAt:
         return self
 
 
-@pytest.mark.parametrize("mode", ["batch", "subsample"])
-def test_an_interrupt_at_any_step_never_leaves_noise_unpaid(data, monkeypatch, mode):
+@pytest.mark.parametrize(
+    ("mode", "voting"), [("batch", "log_odds"), ("subsample", "log_odds"), ("subsample", "hard")]
+)
+def test_an_interrupt_at_any_step_never_leaves_noise_unpaid(data, monkeypatch, mode, voting):
     drawn = []
     right = AdditiveNoise.added_to
 
@@ -141,7 +155,8 @@ def test_an_interrupt_at_any_step_never_leaves_noise_unpaid(data, monkeypatch, m
 
     monkeypatch.setattr(AdditiveNoise, "added_to", watched)
     X, y = data[0][:50], data[1][:50]
-    model = make(mode=mode, strategy="identity", n_estimators=2, n_ensembles=2).fit(X, y)
+    settings = {"mode": mode, "voting": voting, "strategy": "identity"}
+    model = make(n_estimators=2, n_ensembles=2, **settings).fit(X, y)
     paid_after = 0
     for n in range(2_000):
         model.fit(X, y)

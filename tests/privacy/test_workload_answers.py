@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from dpforest.privacy.opening import open_table
 from dpforest.privacy.protection import Protection
 from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.spends import Gaussian, Pure
-from dpforest.privacy.strategies import Change, Paths, Rows, choose_strategy, marginals
+from dpforest.privacy.strategies import Change, Identity, Paths, Rows, choose_strategy, marginals
 from dpforest.privacy.strategies.choose import build_strategy
 from dpforest.privacy.workload_answers import (
     SMALL_DOMAIN,
@@ -69,6 +70,8 @@ def questions():
         sparse.csr_array(np.random.default_rng(0).integers(0, 2, (4, forest.n_leaves)) * 1.0)
     )
     found = {n: Question(n, STUMPS, build_strategy(n, STUMPS, 1), cells) for n in names}
+    everyone = Paths((), np.zeros((1, 0), np.int64))
+    found["class totals"] = Question("totals", everyone, Identity(()), Cells((), N_BINS))
     for name in ("identity", "mixture"):
         for labels in (False, True):
             label = f"{name} leaves {labels}"
@@ -177,6 +180,18 @@ def test_the_error_of_released_leaf_counts_is_the_expected_one(price):
             errors.append(((answers.values - exact) ** 2).sum() / 2)
         spread = np.std(errors) / math.sqrt(len(errors))
         assert abs(np.mean(errors) - choice.expected_error) < 6 * spread, name
+
+
+def test_a_total_is_answered_from_the_same_measurements():
+    everyone = Paths((3, 2), np.full((1, 2), -1))
+    (question,) = (q for name, q in questions().items() if name == "identity")
+    curator = open_world(list(RECORDS) * 3, epsilon=2.0)
+    asked = replace(question, total=everyone, price=Pure(2))
+    (answers,) = curator.answer_workload([asked], 2, Pure(1))
+    first, second = answers.values[:3].sum(axis=0), answers.values[3:].sum(axis=0)
+    np.testing.assert_allclose(answers.total.values[0], first)
+    np.testing.assert_allclose(first, second)
+    assert curator.ledger.epsilon == 2.0
 
 
 def test_everything_is_debited_before_anything_is_read():

@@ -10,6 +10,7 @@ from dpforest.trees.votes import (
     class_shares,
     draw_classes,
     leaf_votes,
+    lean_to_prior,
     log_shares,
     mean_shares,
     normalise,
@@ -108,3 +109,9 @@ def test_the_prior_goes_by_those_who_know():
     assert prior.n_forests == 2
     np.testing.assert_allclose(prior.shares, [77.5 / 105, 27.5 / 105], rtol=1e-3)
     np.testing.assert_allclose(pooled_prior(totals, np.array([1e6, 1e6])).shares, 0.5, atol=0.01)
+
+
+def test_labels_lean_to_the_prior_by_their_noise():
+    votes, prior = np.array([[2.0, 9.0], [2.0, 9.0]]), np.array([0.8, 0.2])
+    found = lean_to_prior(votes, np.array([0.0, 10.0]), prior)
+    np.testing.assert_allclose(found, [[2, 9], [2 + 48, 9 + 12]])

@@ -70,7 +70,8 @@ class MatrixForestPredictor(MatrixForest):
         Leaves vote with their counts, and ensembles with the logarithms of the classes' shares in
         these votes (`dpforest.trees.votes.log_shares`); or all counts are added up
         (``"weighted"``); or each leaf votes once for its largest class (``"hard"``, for
-        ``mode="subsample"`` only: where trees share records, one record can turn a leaf of each).
+        ``mode="subsample"`` only: where trees share records, one record can turn a leaf of each),
+        and a tenth of the epsilon goes to class totals, to which noisy votes lean.
         With one ensemble the first two predict the same.
     strategy : str, default="auto"
         As in `MatrixForestClassifier`; ``"laplace"`` splits the budget over the queries of the
