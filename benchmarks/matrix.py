@@ -79,7 +79,7 @@ def queries(seeds: int = 10) -> Table:
     return table
 
 
-def auto(seeds: int = 5) -> Table:
+def auto(seeds: int = 3) -> Table:
     """The automatic shape, and 64 trees of each depth over all features (or what fits)."""
     table = Table("data", "epsilon", "estimator", "auto", "shape", *(f"depth {h}" for h in DEPTHS))
     for dataset, epsilon in itertools.product(AUTO_ON, (0.1, 1.0)):
