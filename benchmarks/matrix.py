@@ -27,6 +27,7 @@ SETTINGS = [
     ("balance_scale@mrf", 2, 16, 1, "auto"),
     ("heart@mrf", 2, 102, 3, 4),
     ("mushroom@mrf", 3, 125, 5, 4),
+    ("mushroom@mrf", 3, 125, 5, 3),
     ("adult@mrf", 6, 16, 1, "auto"),
 ]
 QUERIES = (5, 10, 50, 100, 500, 1000)
