@@ -201,8 +201,9 @@ def test_wrong_parameters_are_refused(data, settings, message):
         make(**settings).fit(*data)
 
 
-def test_gaussian_batches(data):
-    model = make(delta=1e-6).fit(*data)
+@pytest.mark.parametrize(("mode", "voting"), MODES)
+def test_gaussian_batches(data, mode, voting):
+    model = make(delta=1e-6, mode=mode, voting=voting).fit(*data)
     model.predict(data[0][:40])
     assert model.ledger_.epsilon <= 2.0
     assert model.ledger_.delta == 1e-6
