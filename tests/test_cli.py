@@ -269,6 +269,7 @@ def test_fit_refuses_in_one_line_before_it_spends(broken, monkeypatch, case, bac
         (["explain", "nowhere"], "no such file"),
         (["schema", "census.csv", "--target", "wage", "-o", "s.json"], "no column 'wage'"),
         (["reproduce", "nothing"], "nothing"),
+        (["literature", "edrpf"], "did you mean edprf"),
     ],
 )
 def test_other_commands_refuse_in_one_line(broken, monkeypatch, arguments, message):
@@ -332,3 +333,11 @@ def test_audit_of_nothing_known_is_refused():
     result = run("audit", "no-such-thing")
     assert result.exit_code == 1
     assert "half-noise" in result.stderr
+
+
+def test_literature_lists_and_describes():
+    listed = run_well("literature").stdout
+    assert "edprf              repaired  eDPRF (Wang 2024)" in listed
+    described = run_well("literature", "edprf").stdout
+    assert "guarantee: repaired" in described
+    assert "001 Table 2" in described

@@ -30,9 +30,9 @@ class Result(Cell):
         return Cell(self.dataset, self.method, self.epsilon, self.seed)
 
 
-def read(group: str = "*") -> Iterator[Result]:
+def read(group: str = "*", folder: Path | None = None) -> Iterator[Result]:
     """Return the results of one group, or of all."""
-    for path in sorted(FOLDER.glob(f"{group}.csv")):
+    for path in sorted((folder or FOLDER).glob(f"{group}.csv")):
         with path.open(newline="") as file:
             for row in csv.DictReader(file):
                 yield Result(
@@ -45,9 +45,9 @@ def read(group: str = "*") -> Iterator[Result]:
                 )
 
 
-def append(group: str, result: Result) -> None:
+def append(group: str, result: Result, folder: Path | None = None) -> None:
     """Write one result at once, so that an interrupted run loses nothing."""
-    path = FOLDER / f"{group}.csv"
+    path = (folder or FOLDER) / f"{group}.csv"
     new = not path.exists()
     with path.open("a", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -5,13 +5,20 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.speed import boosted_forest, matrix_forest, median_forest, random_forest
+from benchmarks.speed import (
+    boosted_forest,
+    greedy_forest,
+    matrix_forest,
+    median_forest,
+    random_forest,
+)
 
 FAMILIES = {
     "boosted": boosted_forest.measure,
     "random": random_forest.measure,
     "matrix": matrix_forest.measure,
     "median": median_forest.measure,
+    "greedy": greedy_forest.measure,
 }
 
 

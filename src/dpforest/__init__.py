@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpforest import audit, datasets, report, reproduce
+    from dpforest import audit, datasets, literature, report, reproduce
     from dpforest.exceptions import (
         BudgetExceededError,
         ModelFileError,
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dpforest.features import CategoricalFeature, NumericFeature, Target
     from dpforest.forests.base import load_model
     from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
+    from dpforest.forests.greedy import GreedyForestClassifier
     from dpforest.forests.matrix import MatrixForestClassifier
     from dpforest.forests.matrix_predictor import MatrixForestPredictor
     from dpforest.forests.median import MedianForestClassifier, MedianForestRegressor
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BudgetExceededError",
     "CategoricalFeature",
+    "GreedyForestClassifier",
     "MatrixForestClassifier",
     "MatrixForestPredictor",
     "MedianForestClassifier",
@@ -45,6 +47,7 @@ __all__ = [
     "Target",
     "audit",
     "datasets",
+    "literature",
     "load_model",
     "report",
     "reproduce",
@@ -61,6 +64,7 @@ _ROOMS = {
     "features": ("CategoricalFeature", "NumericFeature", "Target"),
     "forests.base": ("load_model",),
     "forests.boosted": ("PrivateForestClassifier", "PrivateForestRegressor"),
+    "forests.greedy": ("GreedyForestClassifier",),
     "forests.matrix": ("MatrixForestClassifier",),
     "forests.matrix_predictor": ("MatrixForestPredictor",),
     "forests.median": ("MedianForestClassifier", "MedianForestRegressor"),

@@ -15,7 +15,8 @@ from dpforest import (
     Target,
 )
 from dpforest.audit import exhaust
-from dpforest.audit.script import exponential_law, permute_and_flip_law
+from dpforest.audit.exhaustive import worst_loss
+from dpforest.audit.script import Branch, Noise, exponential_law, permute_and_flip_law
 from dpforest.privacy import curator as curators
 from dpforest.privacy import selection
 
@@ -47,6 +48,54 @@ def test_trees_on_disjoint_records_hold():
     report = check(ONE, most=3, max_depth=1, sampling="disjoint")
     assert report.holds
     assert report.worst_loss == pytest.approx(EPSILON, rel=1e-9)
+
+
+def test_noise_after_secret_draws_is_a_mixture():
+    # Counts of two trees on disjoint records: Laplace noise around every way of dealing them out.
+    report = check(ONE, most=2, max_depth=1, sampling="disjoint", leaves="counts")
+    assert report.holds
+    assert report.worst_loss == pytest.approx(EPSILON, rel=1e-9)
+
+
+def noisy(weight, *totals, scale=2, shown=b""):
+    noises = tuple(Noise(np.array(t), Fraction(scale)) for t in totals)
+    return Branch(shown, Decimal(weight), (), noises)
+
+
+def test_the_loss_of_noise_after_choices_adds_up():
+    one, other = noisy("0.5", [3, 0], [1]), noisy("0.25", [2, 2], [1])
+    assert worst_loss([one], [other]) == pytest.approx(math.log(2) + 3 / 2)
+    assert worst_loss([other], [one]) == pytest.approx(math.log(2) + 3 / 2)
+
+
+def test_the_loss_of_a_mixture_is_that_of_its_worst_release():
+    mixture, single = [noisy("0.5", [0]), noisy("0.5", [4])], [noisy(1, [2])]
+    far = np.arange(-30, 40)[:, np.newaxis]
+    densities = np.exp(-np.abs(far - [0, 4, 2]) / 2)
+    ratios = np.log((densities[:, 0] + densities[:, 1]) / 2 / densities[:, 2])
+    assert worst_loss(mixture, single) == pytest.approx(np.abs(ratios).max())
+
+
+def test_what_one_table_alone_can_release_has_an_infinite_loss():
+    assert worst_loss([noisy(1, [2])], [noisy(1, [2], scale=3)]) == math.inf
+    assert worst_loss([noisy(1, [2], shown=b"a")], [noisy(1, [2], shown=b"b")]) == math.inf
+    certain, open_ = ((Decimal(1), Decimal(0)),), ((Decimal("0.5"),) * 2,)
+    assert worst_loss([Branch(b"", Decimal(1), certain)], [Branch(b"", Decimal(1), open_)]) == (
+        math.inf
+    )
+
+
+def test_a_claim_may_be_given_and_must_be_where_the_ledger_has_none():
+    forest = RandomDecisionForestClassifier(
+        schema=ONE, n_estimators=1, max_depth=1, leaves="label", sampling="disjoint",
+        variant="as_published", random_state=0,
+    )  # fmt: skip
+    with pytest.raises(ValueError, match=r"smooth sensitivity.*claim=1.0"):
+        exhaust(forest, [(0, 0), (1, 1)], most=1)
+    assert not exhaust(forest, [(0, 0), (1, 1)], most=3, claim=1.0).holds
+    assert exhaust(forest, [(0, 0), (1, 1)], most=3, claim=20.0).holds
+    honest = forest.set_params(variant=None, epsilon=1.0)
+    assert not exhaust(honest, [(0, 0), (1, 1)], most=3, claim=0.9).holds
 
 
 def test_control_half_the_noise_is_caught():
@@ -91,3 +140,9 @@ def test_the_forest_is_as_before_afterwards():
         [[0, 90]], epsilon=math.inf, sensitivity=1, monotone=True, bits=None
     )
     assert labels.tolist() == [1]
+
+
+def test_what_follows_from_a_noisy_count_is_refused():
+    forest = RandomDecisionForestClassifier(schema=ONE, max_depth=1, random_state=0)
+    with pytest.raises(ValueError, match="after Laplace noise"):
+        exhaust(forest, [(0, 0), (1, 1)], most=1)

@@ -8,6 +8,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from dpforest import (
+    GreedyForestClassifier,
     MatrixForestPredictor,
     MedianForestClassifier,
     PrivacyLeakWarning,
@@ -27,6 +28,7 @@ def census():
 ESTIMATORS = {
     "boosted": (PrivateForestClassifier, "dpforest.forests.boosted_base.boost"),
     "random": (RandomDecisionForestClassifier, "dpforest.forests.random.grow_binary"),
+    "greedy": (GreedyForestClassifier, "dpforest.forests.greedy.join_forests"),
     "median": (MedianForestClassifier, "dpforest.forests.median_base.LevelGrower"),
 }
 

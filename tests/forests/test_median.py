@@ -99,7 +99,7 @@ def test_median_trees_are_the_limit_without_noise(numbers):
 
 def leaf_sizes(forest, X, y):
     total = np.zeros((forest.forest_.n_leaves, 2), np.int64)
-    statistic = LeafSums(forest.forest_, TargetGrid(*forest.schema_.target_bounds, 1), False)
+    statistic = LeafSums(forest.forest_, TargetGrid(*forest.schema_.target_bounds, 1), "shared")
     statistic.add(Block(forest.encoding_.bins(X), np.asarray(y, float)), total)
     return total[:, 0]
 

@@ -6,6 +6,7 @@ import pytest
 
 from dpforest import (
     CategoricalFeature,
+    NoGuaranteeWarning,
     NumericFeature,
     PrivacyLeakWarning,
     RandomDecisionForestClassifier,
@@ -13,6 +14,7 @@ from dpforest import (
     Target,
     datasets,
 )
+from dpforest.privacy.published import COUNT_REASON, SMOOTH_REASON
 from dpforest.trees.votes import VOTING
 
 
@@ -202,3 +204,41 @@ def test_frames_of_any_kind_and_order_give_the_same_forest(census):
     np.testing.assert_array_equal(
         models[0].predict_proba(turned), models[1].predict_proba(frames[1])
     )
+
+
+SMOOTH = {"leaves": "label", "sampling": "disjoint"}
+SNR = {"pruning": "snr", "n_estimators": "auto", "splits": "multiway", "max_bins": 5}
+
+
+@pytest.mark.parametrize(("settings", "reason"), [(SMOOTH, SMOOTH_REASON), (SNR, COUNT_REASON)])
+def test_as_published_promises_nothing_and_says_why(census, tmp_path, settings, reason):
+    forest = make(census, variant="as_published", **settings)
+    with pytest.warns(NoGuaranteeWarning, match="not differentially private"):
+        forest.fit(census.X, census.y)
+    assert forest.ledger_.guarantee is None
+    assert forest.ledger_.reasons == (reason,)
+    assert forest.ledger_.epsilon == pytest.approx(2.0, abs=1e-9)
+    assert forest.score(census.X, census.y) > 0.6
+    forest.save(tmp_path / "forest")
+    assert RandomDecisionForestClassifier.load(tmp_path / "forest").ledger_.reasons == (reason,)
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({}, "two papers"),
+    ({"leaves": "label"}, "two papers"),
+    ({"pruning": "snr"}, "two papers"),
+    ({**SNR, "n_hint": 100}, "two papers"),
+    ({**SNR, "neighbors": "replace_one"}, "public"),
+])  # fmt: skip
+def test_what_no_paper_printed_is_refused(census, settings, message):
+    with pytest.raises(ValueError, match=message):
+        make(census, variant="as_published", **settings).fit(census.X, census.y)
+
+
+def test_smooth_sensitivity_without_a_budget_takes_the_most_frequent_class(census):
+    with pytest.warns(NoGuaranteeWarning):
+        published = make(census, variant="as_published", epsilon=math.inf, **SMOOTH).fit(
+            census.X, census.y
+        )
+    plain = make(census, epsilon=math.inf, **SMOOTH).fit(census.X, census.y)
+    assert (published.leaf_counts_ == plain.leaf_counts_).all()

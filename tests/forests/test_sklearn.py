@@ -8,6 +8,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpforest import (
+    GreedyForestClassifier,
     MatrixForestClassifier,
     MatrixForestPredictor,
     MedianForestClassifier,
@@ -31,6 +32,7 @@ OWN_FAILURES = {
 }
 
 ESTIMATORS = [
+    GreedyForestClassifier(epsilon=100.0, random_state=0),
     MatrixForestClassifier(epsilon=100.0, random_state=0),
     MatrixForestPredictor(epsilon=1e6, epsilon_per_batch=100.0, max_depth=2, random_state=0),
     RandomDecisionForestClassifier(epsilon=100.0, random_state=0),

@@ -3,70 +3,99 @@
 import numpy as np
 import pytest
 
-from dpforest.records.statistics import Block, LeafSums, NodeHistograms, TargetGrid
-from dpforest.trees.growers import grow_binary
+from dpforest.records.statistics import (
+    Block,
+    LeafClassCounts,
+    LeafSums,
+    NodeHistograms,
+    TargetGrid,
+)
+from dpforest.trees.growers import grow_binary, grow_multiway
 from dpforest.trees.structure import FeatureBins
 
 N, FEATURES, TREES = 400, 3, 4
 RNG = np.random.default_rng(0)
-FOREST = grow_binary(
-    FeatureBins(np.full(FEATURES, 5), np.full(FEATURES, 6), np.zeros(FEATURES, bool)),
-    TREES, 2, RNG,
+FEATURE_BINS = FeatureBins(
+    np.full(FEATURES, 5), np.full(FEATURES, 6), np.zeros(FEATURES, bool)
 )  # fmt: skip
+FORESTS = {
+    "binary": grow_binary(FEATURE_BINS, TREES, 2, RNG),
+    "multiway": grow_multiway(FEATURE_BINS, TREES, 2, RNG),
+}
 BINS = RNG.integers(0, 6, (N, FEATURES)).astype(np.uint8)
 PART = RNG.integers(0, TREES, N).astype(np.int32)
-CANDIDATES = RNG.integers(-1, FEATURES, (FOREST.n_leaves, 2)).astype(np.int32)
+MEMBERS = RNG.integers(0, 3, (N, TREES)).astype(np.uint8)
 CLASSES = RNG.integers(0, 3, N).astype(np.int32)
 NUMBERS = RNG.random(N) * 4 - 1
 
-
-def leaves_by_hand(i, disjoint):
-    for t in [PART[i]] if disjoint else range(TREES):
-        node = FOREST.roots[t]
-        while FOREST.n_children[node]:
-            b = int(BINS[i, FOREST.feature[node]])
-            right = int(FOREST.goes_right[node, b // 64]) >> (b % 64) & 1
-            node = FOREST.first_child[node] + right
-        yield FOREST.leaf_id[node]
+every_forest = pytest.mark.parametrize("forest", FORESTS.values(), ids=FORESTS)
+every_sampling = pytest.mark.parametrize("sampling", ["shared", "disjoint", "without_replacement"])
 
 
-@pytest.mark.parametrize("disjoint", [False, True])
-@pytest.mark.parametrize("leaves", [range(FOREST.n_leaves), range(3, 9)])
-def test_class_histograms(disjoint, leaves):
-    statistic = NodeHistograms(FOREST, CANDIDATES, 6, leaves, 3, disjoint)
+def leaves_by_hand(forest, i, sampling):
+    """Every leaf of a record, with how often it counts there."""
+    for t in range(TREES):
+        times = {"shared": 1, "disjoint": int(t == PART[i])}.get(sampling, MEMBERS[i, t])
+        node = forest.roots[t]
+        while forest.n_children[node]:
+            b = int(BINS[i, forest.feature[node]])
+            right = int(forest.goes_right[node, b // 64]) >> (b % 64) & 1
+            node = forest.first_child[node] + (b if forest.multiway else right)
+        yield forest.leaf_id[node], times
+
+
+def total_of(statistic, target):
+    total = np.zeros(statistic.shape, np.int64)
+    statistic.add(Block(BINS, target, PART, None, MEMBERS), total)
+    return total
+
+
+@every_forest
+@every_sampling
+@pytest.mark.parametrize("leaves", [None, range(3, 9)])
+def test_class_histograms(forest, sampling, leaves):
+    leaves = leaves or range(forest.n_leaves)
+    candidates = RNG.integers(-1, FEATURES, (forest.n_leaves, 2)).astype(np.int32)
+    statistic = NodeHistograms(forest, candidates, 6, leaves, 3, sampling)
     expected = np.zeros(statistic.shape, np.int64)
     for i in range(N):
-        for leaf in leaves_by_hand(i, disjoint):
-            for k, feature in enumerate(CANDIDATES[leaf]):
+        for leaf, times in leaves_by_hand(forest, i, sampling):
+            for k, feature in enumerate(candidates[leaf]):
                 if feature >= 0 and leaf in leaves:
-                    expected[leaf - leaves.start, k, BINS[i, feature], CLASSES[i]] += 1
-    found = np.zeros_like(expected)
-    statistic.add(Block(BINS, CLASSES, PART), found)
-    assert np.array_equal(found, expected)
+                    expected[leaf - leaves.start, k, BINS[i, feature], CLASSES[i]] += times
+    assert np.array_equal(total_of(statistic, CLASSES), expected)
 
 
-@pytest.mark.parametrize("disjoint", [False, True])
-def test_target_histograms_and_sums(disjoint):
+@every_forest
+@every_sampling
+def test_class_counts(forest, sampling):
+    statistic = LeafClassCounts(forest, 3, sampling)
+    expected = np.zeros(statistic.shape, np.int64)
+    for i in range(N):
+        for leaf, times in leaves_by_hand(forest, i, sampling):
+            expected[leaf, CLASSES[i]] += times
+    assert np.array_equal(total_of(statistic, CLASSES), expected)
+
+
+@every_forest
+@every_sampling
+def test_target_histograms_and_sums(forest, sampling):
     grid = TargetGrid(-1.0, 3.0, 8)
-    every = range(FOREST.n_leaves)
+    every = range(forest.n_leaves)
     steps = np.rint((NUMBERS + 1) * 2).astype(int)
-    all_first = np.zeros_like(CANDIDATES)
-    histograms = NodeHistograms(FOREST, all_first, 6, every, grid, disjoint)
-    sums = LeafSums(FOREST, grid, disjoint)
+    all_first = np.zeros((forest.n_leaves, 2), np.int32)
+    histograms = NodeHistograms(forest, all_first, 6, every, grid, sampling)
+    sums = LeafSums(forest, grid, sampling)
     expected = np.zeros(sums.shape, np.int64)
     for i in range(N):
-        for leaf in leaves_by_hand(i, disjoint):
-            expected[leaf] += [1, steps[i]]
-    found, by_bin = np.zeros_like(expected), np.zeros(histograms.shape, np.int64)
-    block = Block(BINS, NUMBERS, PART)
-    sums.add(block, found)
-    histograms.add(block, by_bin)
-    assert np.array_equal(found, expected)
-    assert np.array_equal(by_bin[:, 0].sum(axis=1), expected)
+        for leaf, times in leaves_by_hand(forest, i, sampling):
+            expected[leaf] += [times, times * steps[i]]
+    assert np.array_equal(total_of(sums, NUMBERS), expected)
+    assert np.array_equal(total_of(histograms, NUMBERS)[:, 0].sum(axis=1), expected)
 
 
 def test_targets_at_the_bounds_stay_on_the_grid():
-    grid = TargetGrid(0.1, 0.7, 4096)
-    total = np.zeros((FOREST.n_leaves, 2), np.int64)
-    LeafSums(FOREST, grid, False).add(Block(BINS[:1], np.array([0.7])), total)
+    grid, forest = TargetGrid(0.1, 0.7, 4096), FORESTS["binary"]
+    total = np.zeros((forest.n_leaves, 2), np.int64)
+    LeafSums(forest, grid, "shared").add(Block(BINS[:1], np.array([0.7])), total)
     assert set(total[:, 1].tolist()) == {0, 4096}

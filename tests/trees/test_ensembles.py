@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dpforest.records.routing import find_leaves
-from dpforest.trees.ensembles import grow_ensembles, join_forests
+from dpforest.trees.ensembles import grow_ensembles, join_forests, keep_trees
 from dpforest.trees.structure import FeatureBins
 
 
@@ -49,3 +49,15 @@ def test_joined_forests_route_like_their_parts(bins):
         own = find_leaves(e.forest, records)
         np.testing.assert_array_equal(joined[:, tree : tree + own.shape[1]], own + leaf)
         tree, leaf = tree + own.shape[1], leaf + e.forest.n_leaves
+
+
+@pytest.mark.parametrize("kept", [[0], [2, 4], [6], list(range(7))])
+def test_kept_trees_route_as_before(bins, kept):
+    records = np.stack(np.unravel_index(np.arange(144), (3, 2, 4, 2, 3)), axis=1).astype(np.uint8)
+    forest = join_forests([e.forest for e in grow(bins)])
+    some, leaves = keep_trees(forest, np.array(kept))
+    some._refuse_broken_links()
+    assert some.n_trees == len(kept)
+    before = find_leaves(forest, records)[:, kept]
+    np.testing.assert_array_equal(leaves[find_leaves(some, records)], before)
+    assert some.n_leaves == len(leaves)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,9 +23,19 @@ from dpforest.privacy.additive import AdditiveNoise
 from dpforest.privacy.curator import Curator
 from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.spends import Pure
+from dpforest.records.statistics import Statistic
+from dpforest.records.store import LocalStore
 
 DIGITS = 60
 Probabilities = tuple[Decimal, ...]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Totals that are released with discrete Laplace noise."""
+
+    totals: NDArray[np.int64]
+    scale: Fraction
 
 
 @dataclass(frozen=True)
@@ -32,28 +44,34 @@ class Branch:
 
     Parameters
     ----------
-    path : tuple
-        The outcomes of earlier releases.
+    shown : bytes
+        A digest of all that the fitted model shows beside its last release: earlier choices, as
+        far as they can be seen, and whatever else depends on the table.
     weight : Decimal
         The probability of this way.
     choices : tuple of tuple of Decimal
         The last release, where it is made of independent choices: the probabilities of each.
-    totals, scale : ndarray, Fraction
+    noises : tuple of Noise
         The last release, where it is made of totals with discrete Laplace noise.
     """
 
-    path: tuple[Any, ...]
+    shown: bytes
     weight: Decimal
     choices: tuple[Probabilities, ...] = ()
-    totals: NDArray[np.int64] | None = None
-    scale: Fraction | None = None
+    noises: tuple[Noise, ...] = ()
+
+    @property
+    def outcome(self) -> tuple[Any, ...]:
+        """What is seen of this way before the last release is looked into."""
+        noises = tuple((noise.totals.shape, noise.scale) for noise in self.noises)
+        return self.shown, tuple(map(len, self.choices)), noises
 
 
 def branches_of(model: PrivateEstimator, table: Table) -> list[Branch]:
     """All ways through a fit on a table.
 
-    A draw that is not yet in the script ends it: if the fit asks for no other draw after it, its
-    distribution is the last release; if it does, each outcome of the draw continues the script.
+    A draw that is not yet in the script ends it: if the fit does not look at the records after it,
+    its distribution is the last release; if it does, each outcome of the draw continues the script.
     """
     found = []
     waiting: list[_Script] = [_Script(())]
@@ -64,64 +82,70 @@ def branches_of(model: PrivateEstimator, table: Table) -> list[Branch]:
             if script.goes_on:
                 waiting += script.continued()
             else:
-                found.append(script.branch())
+                found.append(script.branch(_shown(model)))
     return found
 
 
 @dataclass(frozen=True)
 class _Draw:
-    """Independent draws at one place of a fit: released choices, a secret, or Laplace noise."""
+    """Independent draws at one place of a fit: choices, or a uniform draw."""
 
     kind: str
     rows: tuple[Probabilities, ...] = ()
-    totals: NDArray[np.int64] | None = None
-    scale: Fraction | None = None
 
 
 class _Script:
     """Outcomes to follow, and the first draw beyond them."""
 
-    def __init__(
-        self, outcomes: tuple[tuple[int, ...], ...], path: tuple[Any, ...] = (),
-        weight: Decimal = Decimal(1),
-    ) -> None:  # fmt: skip
-        self.outcomes, self.path, self.weight = outcomes, path, weight
+    def __init__(self, outcomes: tuple[tuple[int, ...], ...], weight: Decimal = Decimal(1)) -> None:
+        self.outcomes, self.weight = outcomes, weight
         self.position = 0
         self.last: _Draw | None = None
+        self.noises: list[Noise] = []
         self.goes_on = False  # whether the fit drew again after the last draw
 
     def next(self, draw: _Draw) -> tuple[int, ...] | None:
         """The outcome of a draw; None where the script ends."""
+        possible = [[i for i, chance in enumerate(row) if chance] for row in draw.rows]
+        if all(len(outcomes) == 1 for outcomes in possible):
+            return tuple(outcomes[0] for outcomes in possible)
         self.position += 1
         if self.position <= len(self.outcomes):
             return self.outcomes[self.position - 1]
-        if self.last is None:
+        if self.last is None and not self.noises:
             self.last = draw
         else:
             self.goes_on = True
         return None
 
+    def add_noise(self, noise: Noise) -> None:
+        """Laplace noise: it may come last, and several times."""
+        self.goes_on = self.goes_on or self.last is not None
+        self.noises.append(noise)
+
+    def look(self) -> None:
+        """The records are looked at again: what follows may depend on how the last draw fell."""
+        self.goes_on = self.goes_on or self.last is not None or bool(self.noises)
+
     def continued(self) -> Iterator[_Script]:
         """The scripts that follow every outcome of the last draw."""
-        assert self.last is not None
-        if self.last.scale is not None:
+        if self.last is None:
             raise ValueError(
-                "a draw after Laplace noise cannot be enumerated: audit it statistically"
+                "what follows after Laplace noise cannot be enumerated: audit it statistically"
             )
         for picks in itertools.product(*(range(len(row)) for row in self.last.rows)):
             weight = self.weight
             for row, pick in zip(self.last.rows, picks, strict=True):
                 weight *= row[pick]
-            path = self.path if self.last.kind == "secret" else (*self.path, picks)
             if weight:  # what has weight 0 is no candidate
-                yield _Script((*self.outcomes, picks), path, weight)
+                yield _Script((*self.outcomes, picks), weight)
 
-    def branch(self) -> Branch:
+    def branch(self, shown: bytes) -> Branch:
         """The way that ended."""
         last = self.last or _Draw("nothing")
-        if last.kind == "secret":
+        if last.kind == "uniform":
             raise ValueError("the fit ended in a secret draw: nothing was released after it")
-        return Branch(self.path, self.weight, last.rows, last.totals, last.scale)
+        return Branch(shown, self.weight, last.rows, tuple(self.noises))
 
 
 def _run(model: PrivateEstimator, table: Table, script: _Script) -> None:
@@ -138,8 +162,20 @@ def _run(model: PrivateEstimator, table: Table, script: _Script) -> None:
         del model._open
 
 
+def _shown(model: PrivateEstimator) -> bytes:
+    """A digest of what a file of the model would hold, the same in the place of its last draws."""
+    digest = hashlib.sha256(json.dumps(model._facts(), default=str).encode())
+    for name, array in sorted(model._arrays().items()):
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.digest()
+
+
 class _ScriptedBits(RandomBits):
-    """Gives uniform draws by the script: they are secret, and each value is as likely."""
+    """Gives uniform draws by the script: each value is as likely, and they are secret.
+
+    Unless the model shows them.
+    """
 
     def __init__(self, script: _Script) -> None:
         super().__init__(0)
@@ -148,7 +184,7 @@ class _ScriptedBits(RandomBits):
     def uniform_below(self, m: int, size: int) -> NDArray[np.int64]:
         """The scripted values."""
         row = (Decimal(1) / Decimal(m),) * m
-        outcome = self._script.next(_Draw("secret", (row,) * size))
+        outcome = self._script.next(_Draw("uniform", (row,) * size))
         return np.zeros(size, np.int64) if outcome is None else np.array(outcome, np.int64)
 
 
@@ -176,13 +212,21 @@ def _scripted_draws(script: _Script) -> Iterator[None]:
     def added(law: AdditiveNoise, totals: NDArray[np.int64], bits: RandomBits) -> Any:
         if not isinstance(law.loss, Pure):
             raise ValueError("Gaussian noise has no worst loss: audit it statistically")
-        script.next(_Draw("noise", totals=totals, scale=law.parameter))
-        return totals
+        if law.parameter is None:
+            return totals
+        script.add_noise(Noise(totals.copy(), law.parameter))
+        return np.ones_like(totals)  # in the place of the release: nothing may follow from it
 
+    def looked_at(store: LocalStore, statistic: Statistic) -> NDArray[np.int64]:
+        script.look()
+        return total(store, statistic)
+
+    total = LocalStore.total
     with (
         patch.object(selection, "permute_and_flip", choose(permute_and_flip_law)),
         patch.object(selection, "exponential_mechanism", choose(exponential_law)),
         patch.object(AdditiveNoise, "added_to", added),
+        patch.object(LocalStore, "total", looked_at),
     ):
         yield
 

@@ -28,6 +28,12 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
         {"leaves": "label", "max_depth": 1},
         {"n_estimators": "auto", "max_depth": "auto"},
     ),
+    "GreedyForestClassifier": (
+        {"min_support": 0},
+        {"min_support": 0, "sampling": "shared", "leaves": "counts"},
+        {"min_support": 0, "sampling": "without_replacement", "splits": "binary"},
+        {"min_support": 0, "level_budget": "hou", "max_depth": 1},
+    ),
     "MatrixForestClassifier": (
         {"strategy": "identity"},
         {"strategy": "marginals"},

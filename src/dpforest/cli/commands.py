@@ -200,3 +200,18 @@ def reproduce(
     from dpforest import reproduce as papers
 
     papers.run(paper, table=table, quick=quick, out=out)
+
+
+@app.command()
+def literature(
+    name: Annotated[str | None, typer.Argument(help="A system, for example edprf.")] = None,
+) -> None:
+    """List the systems of the literature and whether their guarantee holds, or describe one."""
+    from dpforest import literature as systems
+
+    if name is not None:
+        typer.echo(str(systems.describe(name)))
+        return
+    for each in map(systems.describe, systems.names()):
+        paper = f"{each.paper.authors.split(',')[0]} {each.paper.year}"
+        typer.echo(f"{each.name:18} {each.guarantee:9} {each.title} ({paper})")

@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import dpforest
-from dpforest.exceptions import ModelFileError
+from dpforest.exceptions import ModelFileError, NoGuaranteeWarning
 from dpforest.forests.files import SavedModel, read_model, write_model
 from dpforest.forests.parameters import check_choice, check_count, check_delta, check_epsilon
 from dpforest.privacy.curator import Curator
@@ -190,6 +190,16 @@ class PrivateEstimator(BaseEstimator):
         raise TypeError(
             f"schema must be a Schema, a dictionary of one, or None, not "
             f"{type(self.schema).__name__}"
+        )
+
+    def _say_there_is_no_guarantee(self, parameter: str) -> None:
+        """To be called by ``fit`` where a parameter asks for an algorithm as it was printed."""
+        warnings.warn(
+            f"{parameter}={getattr(self, parameter)!r} follows the printed algorithm, which is not "
+            f"differentially private: ledger_.reasons says why. Leave {parameter} out for the "
+            "repaired forest",
+            NoGuaranteeWarning,
+            stacklevel=3,
         )
 
     @contextmanager

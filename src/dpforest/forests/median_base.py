@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from fractions import Fraction
 from numbers import Real
 from typing import Any, Literal, Self
@@ -11,7 +10,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.exceptions import NoGuaranteeWarning
 from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
 from dpforest.forests.files import named, of_group
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
@@ -98,7 +96,7 @@ class MedianForest(PrivateEstimator):
         streams = Streams.of(self.random_state)
         curator = self._open(X, y, groups, streams)
         if self.variant is not None:
-            self._say_there_is_no_guarantee()
+            self._say_there_is_no_guarantee("variant")
         bins = GRID_CUTS + 1 if self.cuts == "grid" else self.max_bins
         self.encoding_ = Encoding.from_schema(self.schema_, max_bins=bins)
         curator.encode(self.encoding_)
@@ -160,14 +158,6 @@ class MedianForest(PrivateEstimator):
         if self.variant is None:
             return self.choice
         return "thesis" if self.cuts == "grid" else "diprime"
-
-    def _say_there_is_no_guarantee(self) -> None:
-        warnings.warn(
-            "variant='as_published' follows the printed algorithm, which is not differentially "
-            "private: ledger_.reasons says why. Leave variant out for the repaired forest",
-            NoGuaranteeWarning,
-            stacklevel=3,
-        )
 
     def _check_parameters(self, groups: Any) -> None:
         self._check_shared_parameters(groups)

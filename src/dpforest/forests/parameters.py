@@ -59,6 +59,14 @@ def check_positive_or_auto(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be positive and finite, got {value!r}")
 
 
+def check_number(name: str, value: Any, low: float, high: float) -> None:
+    """A number from ``low`` to ``high``."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    if not low <= float(value) <= high:
+        raise ValueError(f"{name} must be from {low:g} to {high:g}, got {value!r}")
+
+
 def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
     """One of the choices."""
     if not any(value is choice or value == choice for choice in choices):

@@ -20,7 +20,7 @@ from dpforest.records.routing import add_leaf_values, strongest_leaf
 from dpforest.schema import Schema
 from dpforest.trees.growers import grow_binary, grow_multiway, refuse_too_many_leaves
 from dpforest.trees.pruning import largest_share, most_confident_nodes, prune
-from dpforest.trees.rules import auto_depth, auto_trees
+from dpforest.trees.rules import auto_depth, auto_trees, snr_trees
 from dpforest.trees.structure import Forest
 from dpforest.trees.votes import VOTING, Voting, draw_classes, leaf_votes, normalise
 
@@ -61,6 +61,11 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
         Let a node speak for leaves whose counts drown in their noise.
     max_bins : int, default=255
         Bins of a numeric feature without declared cuts.
+    variant : {None, "as_published"}, default=None
+        The printed algorithm, for research: with ``leaves="label"`` and ``sampling="disjoint"``
+        Fletcher and Islam's (2017) smooth sensitivity, with ``pruning="snr"`` and
+        ``n_estimators="auto"`` their (2015) number of trees, which reads the number of records. A
+        `NoGuaranteeWarning`, and ``ledger_.guarantee`` is None.
     neighbors : {"add_remove", "replace_one"}, default="add_remove"
         Which tables are neighbours.
     max_records_per_group : int, optional
@@ -110,6 +115,7 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
         voting: Voting = "averaging",
         pruning: Literal["snr"] | None = None,
         max_bins: int = 255,
+        variant: Literal["as_published"] | None = None,
         neighbors: Neighbors = "add_remove",
         max_records_per_group: int | None = None,
         random_state: Any = None,
@@ -127,6 +133,7 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
         self.voting = voting
         self.pruning = pruning
         self.max_bins = max_bins
+        self.variant = variant
         self.neighbors = neighbors
         self.max_records_per_group = max_records_per_group
         self.random_state = random_state
@@ -152,6 +159,8 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
         self._check_parameters(groups)
         streams = Streams.of(self.random_state)
         curator = self._open(X, y, groups, streams)
+        if self.variant is not None:
+            self._say_there_is_no_guarantee("variant")
         self.classes_ = np.array(self.schema_.classes)
         self.encoding_ = Encoding.from_schema(self.schema_, max_bins=self.max_bins)
         curator.encode(self.encoding_)
@@ -226,6 +235,25 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
         check_choice("sampling", self.sampling, ("shared", "disjoint"))
         check_choice("leaves", self.leaves, ("counts", "label"))
         self._check_voting(self.voting, self.pruning)
+        check_choice("variant", self.variant, (None, "as_published"))
+        if self.variant is not None:
+            self._check_variant()
+
+    def _check_variant(self) -> None:
+        """Refuse what no paper printed, or printed and is private."""
+        if self.leaves == "label" and self.sampling == "disjoint":
+            return
+        if self.pruning != "snr" or self.n_estimators != "auto" or self.n_hint is not None:
+            raise ValueError(
+                "variant='as_published' is about two papers: leaves='label' with "
+                "sampling='disjoint', or pruning='snr' with n_estimators='auto' and no n_hint. All "
+                "else holds as printed: leave variant out"
+            )
+        if self.neighbors == "replace_one":
+            raise ValueError(
+                "with neighbors='replace_one' the number of records is public, and pruning='snr' "
+                "holds as printed: leave variant out"
+            )
 
     def _check_voting(self, voting: str, pruning: str | None) -> None:
         check_choice("voting", voting, VOTING)
@@ -240,10 +268,17 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
         """The number of trees and their depth; ``"auto"`` may pay for a noisy count."""
         epsilon = float(self.epsilon)
         n_records = float(self.n_hint or 0)
-        if not n_records and "auto" in (self.n_estimators, self.max_depth):
+        if self.variant is not None and self.pruning == "snr":
+            n_records = curator.published_count()
+        elif not n_records and "auto" in (self.n_estimators, self.max_depth):
             n_records = max(curator.count(Pure(exact(COUNT_SHARE) * exact(epsilon))), 1.0)
         n_trees, depth = self.n_estimators, self.max_depth
-        if n_trees == "auto":
+        if n_trees == "auto" and self.variant is not None and self.pruning == "snr":
+            mean_bins = float(self.encoding_.n_values.mean())
+            n_trees = snr_trees(
+                n_records, self.n_features_in_, len(self.classes_), mean_bins, epsilon
+            )
+        elif n_trees == "auto":
             n_trees = auto_trees(n_records, epsilon)
         if depth == "auto":
             depth = auto_depth(self.n_features_in_, n_records, epsilon / n_trees)
@@ -251,7 +286,10 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
 
     def _release(self, curator: Curator) -> NDArray[np.float64]:
         """Release the leaves with all that is left of epsilon."""
-        ask = curator.leaf_counts if self.leaves == "counts" else curator.leaf_labels
+        ask = curator.leaf_counts
+        if self.leaves == "label":
+            published = self.variant is not None
+            ask = curator.published_leaf_labels if published else curator.leaf_labels
         n_classes = len(self.classes_)
         epsilon = curator.ledger.unspent_epsilon
         released = ask(self.forest_, n_classes, epsilon=epsilon, sampling=self.sampling)

@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 
 from dpforest.privacy import selection
 from dpforest.privacy.additive import AdditiveNoise, Price, finest_grid
+from dpforest.privacy.greedy_releases import GreedyReleases
 from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.published import COUNT_REASON, SMOOTH_REASON, published_labels
 from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.spends import Amount, Branch, Gaussian, Pure, Spend
 from dpforest.privacy.strategies import noise_for
 from dpforest.privacy.tree_releases import Sampling as Sampling
-from dpforest.privacy.tree_releases import TreeReleases, share_of_tree
+from dpforest.privacy.tree_releases import share_of_tree
 from dpforest.privacy.workload_answers import Answers, Question
 from dpforest.records.encode import Encoding
 from dpforest.records.losses import IntegerLoss
@@ -54,7 +56,7 @@ class GradientRelease(NamedTuple):
     deviation: float
 
 
-class Curator(TreeReleases):
+class Curator(GreedyReleases):
     """Holds a store and a ledger, and answers questions about the records for a price.
 
     Parameters
@@ -99,6 +101,11 @@ class Curator(TreeReleases):
             self.ledger.debit(Spend("number of records", "public", Pure(Fraction(0))))
             return float(self._store.total(RecordCount())[0])
         return float(self._noisy_counts("number of records", RecordCount(), price, cells=1)[0])
+
+    def published_count(self) -> float:
+        """The number of records as a paper reads it, for nothing: not private."""
+        self.ledger.void(COUNT_REASON)
+        return float(self._store.total(RecordCount())[0])
 
     def bin_counts(
         self, encoding: Encoding, features: tuple[int, ...], price: Price, label: str
@@ -207,6 +214,19 @@ class Curator(TreeReleases):
             exact, epsilon=per_step, sensitivity=1, monotone=True, bits=self._bits
         )
 
+    def published_leaf_labels(
+        self, forest: Forest, n_classes: int, *, epsilon: Amount, sampling: Sampling
+    ) -> NDArray[np.int64]:
+        """The class of every leaf by the printed mechanism: not private.
+
+        See `dpforest.privacy.published.published_labels`. Shape (n_leaves,).
+        """
+        per_tree = share_of_tree(epsilon, forest.n_trees, sampling)
+        spend = Spend("labels of the leaves, as published", "smooth sensitivity", Pure(per_tree))
+        self.ledger.void(SMOOTH_REASON)
+        exact = self._leaf_totals(forest, n_classes, spend, sampling)
+        return published_labels(exact, per_tree, self._bits)
+
     def answer_workload(
         self, questions: Sequence[Question], n_classes: int, price: Price
     ) -> list[Answers]:
@@ -245,7 +265,7 @@ class Curator(TreeReleases):
     def _leaf_totals(
         self, forest: Forest, n_classes: int, spend: Spend, sampling: Sampling
     ) -> NDArray[np.int64]:
-        statistic = LeafClassCounts(forest, n_classes, sampling == "disjoint")
+        statistic = LeafClassCounts(forest, n_classes, sampling)
         return self._totals_of_leaves(forest, statistic, spend, sampling)
 
     def _noisy_counts(

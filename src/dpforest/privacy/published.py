@@ -1,8 +1,8 @@
-"""Splits and leaves just as the median papers print them, for research: none of it is private.
+"""Splits and leaves just as some papers print them, for research: none of it is private.
 
-Consul and Williamson (DiPriMe) and the thesis (DPRF_thesis) claim differential privacy for these,
-and the claims fail for the reasons below, which the curator writes into the ledger before it uses
-them. They are here to reproduce the papers' figures.
+Consul and Williamson (DiPriMe), the thesis (DPRF_thesis) and Fletcher and Islam (2015, 2017) claim
+differential privacy for these, and the claims fail for the reasons below, which the curator writes
+into the ledger before it uses them. They are here to reproduce the papers' figures.
 """
 
 from __future__ import annotations
@@ -41,6 +41,16 @@ MEAN_REASON = (
     "as published: the noise in the mean of a leaf is scaled by its number of records, which is "
     "private"
 )
+SMOOTH_REASON = (
+    "as published: the smooth sensitivity of the majority in a leaf takes the place of the "
+    "sensitivity in the exponential mechanism, which tells how clear the majority is"
+)
+COUNT_REASON = (
+    "as published: the number of trees follows from the number of records, which is private and "
+    "was read for free"
+)
+SMOOTH_STEPS = 1 << 16  # of a utility of 1
+LARGEST_EXPONENT = 27.0  # of 1 / smooth sensitivity: as good as certain
 FEWEST = 4  # records on each side of a split of the thesis
 PRINTED_RATE = Fraction(1, 8)  # of the choice of an attribute: epsilon N MSE / (8 B^2), B = 1
 
@@ -128,3 +138,33 @@ def published_means(totals: Integers, noisy_sums: NDArray[np.float64]) -> NDArra
     """Noisy sums over exact numbers of records; the middle of the range where there are none."""
     size = totals[:, 0]
     return np.where(size > 0, noisy_sums / np.maximum(size, 1), 0.5)
+
+
+def published_labels(counts: Integers, epsilon: Amount, bits: RandomBits) -> Integers:
+    """The labels of leaves by Fletcher and Islam (2017): smooth sensitivity in a private choice.
+
+    The most frequent class has the utility 1, others 0, and the sensitivity is exp(-epsilon j) for
+    a lead of j records. Both are divided by it here, so that one rate serves all leaves.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (n_leaves, n_classes)
+        Exact class counts.
+    epsilon : Fraction or float
+    bits : RandomBits
+
+    Returns
+    -------
+    ndarray of int64, shape (n_leaves,)
+    """
+    ordered = np.sort(counts, axis=1)
+    lead = ordered[:, -1:] - ordered[:, -2:-1]
+    strength = np.exp(np.minimum(lead * min(float(epsilon), LARGEST_EXPONENT), LARGEST_EXPONENT))
+    weight = np.rint(SMOOTH_STEPS * strength).astype(np.int64)
+    return selection.exponential_mechanism(
+        np.where(counts == ordered[:, -1:], weight, 0),
+        epsilon=epsilon,
+        sensitivity=SMOOTH_STEPS,
+        monotone=False,
+        bits=bits,
+    )

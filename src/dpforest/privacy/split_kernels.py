@@ -29,3 +29,59 @@ def squares_over_size(numbers, class_step, out):
             whole += a * (a * n + 2 * b)
             rest += b * b
         out[i] = whole + rest // n
+
+
+@njit(nogil=True, cache=True)
+def minus_gini(counts, class_step, out):
+    """Write ``class_step``^2 (sum of n_k^2 / n - n) of each row into ``out``, rounded down."""
+    squares_over_size(counts, class_step, out)
+    for i in range(counts.shape[0]):
+        for k in range(counts.shape[1]):
+            out[i] -= class_step * class_step * counts[i, k]
+
+
+@njit(nogil=True, cache=True)
+def minus_entropy(counts, powers, out):
+    """Write (sum of F(n_k)) - F(n) of each row into ``out``, with F(m) = ``powers[m]``.
+
+    Beyond its last entry F goes on along the line through its last two.
+    """
+    last = len(powers) - 1
+    slope = powers[last] - powers[last - 1]
+    for i in range(counts.shape[0]):
+        size = np.int64(0)
+        total = np.int64(0)
+        for k in range(counts.shape[1]):
+            m = counts[i, k]
+            size += m
+            total += powers[m] if m <= last else powers[last] + slope * (m - last)
+        whole = powers[size] if size <= last else powers[last] + slope * (size - last)
+        out[i] = total - whole
+
+
+@njit(nogil=True, cache=True)
+def largest(counts, out):
+    """Write the largest number of each row into ``out``."""
+    for i in range(counts.shape[0]):
+        best = counts[i, 0]
+        for k in range(1, counts.shape[1]):
+            best = max(best, counts[i, k])
+        out[i] = best
+
+
+@njit(nogil=True, cache=True)
+def largest_square_over_size(counts, class_step, out):
+    """Write (``class_step`` times the largest number)^2 / n of each row into ``out``, rounded down.
+
+    Without overflow in the same way as `squares_over_size`.
+    """
+    for i in range(counts.shape[0]):
+        n = np.int64(0)
+        best = np.int64(0)
+        for k in range(counts.shape[1]):
+            n += counts[i, k]
+            best = max(best, counts[i, k])
+        n = max(n, np.int64(1))
+        a = class_step * best // n
+        b = class_step * best - a * n
+        out[i] = a * (a * n + 2 * b) + b * b // n

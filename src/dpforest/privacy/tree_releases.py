@@ -24,6 +24,7 @@ from dpforest.privacy.spends import Amount, Branch, Pure, Spend, exact
 from dpforest.privacy.splitting import Answer, NodeSplits, choose_splits
 from dpforest.records.statistics import LeafSums, NodeHistograms, Statistic, TargetGrid
 from dpforest.records.store import RecordStore
+from dpforest.trees.attribute_grower import AttributeQuestion
 from dpforest.trees.level_grower import Choice, Published, SplitQuestion
 from dpforest.trees.structure import Forest
 
@@ -74,7 +75,7 @@ class TreeReleases:
             self._deal(n_trees)
         per_step = per_tree if math.isinf(per_tree) else per_tree / self.ledger.protection.steps
         candidates, options = [], []
-        for rows in _nodes_at_a_time(question, target):
+        for rows in nodes_at_a_time(question, target):
             splits = self._splits(question, target, rows, sampling)
             if choice == "diprime" or choice == "thesis":
                 candidate, option = published_splits(splits, choice, per_step, self._bits)
@@ -105,7 +106,7 @@ class TreeReleases:
         l1 = reach * grid.steps
         noise = AdditiveNoise.for_price(price, l1=l1, l2=float(l1))
         spend = Spend("sums of the target in the leaves", noise.mechanism(grid.steps), noise.loss)
-        statistic = LeafSums(forest, grid, sampling == "disjoint")
+        statistic = LeafSums(forest, grid, sampling)
         totals = self._totals_of_leaves(forest, statistic, spend, sampling)
         both = np.column_stack([grid.steps * totals[:, 0] - totals[:, 1], totals[:, 1]])
         return noise.added_to(both, self._bits) / grid.steps
@@ -122,7 +123,7 @@ class TreeReleases:
         noise = AdditiveNoise.for_price(price, l1=grid.steps, l2=float(grid.steps))
         spend = Spend("means of the leaves, as published", noise.mechanism(grid.steps), noise.loss)
         self.ledger.void(MEAN_REASON)
-        statistic = LeafSums(forest, grid, sampling == "disjoint")
+        statistic = LeafSums(forest, grid, sampling)
         totals = self._totals_of_leaves(forest, statistic, spend, sampling)
         return published_means(totals, noise.added_to(totals[:, 1], self._bits) / grid.steps)
 
@@ -137,7 +138,7 @@ class TreeReleases:
             question.n_bins,
             range(rows.start, rows.stop),
             grid,
-            sampling == "disjoint",
+            sampling,
         )
         steps = 0 if isinstance(grid, int) else grid.steps
         return NodeSplits.of(self._store.total(statistic), question, rows, steps)
@@ -173,7 +174,9 @@ def _each_tree(label: str, spend: Spend, n_trees: int, sampling: Sampling) -> Br
     return Branch(label, "sequential", (spend,), times=n_trees)
 
 
-def _nodes_at_a_time(question: SplitQuestion, target: int | Bounds) -> list[slice]:
+def nodes_at_a_time(
+    question: SplitQuestion | AttributeQuestion, target: int | Bounds
+) -> list[slice]:
     """Runs of nodes whose histograms fit into memory together."""
     numbers = target if isinstance(target, int) else 2
     n_nodes, n_candidates = question.features.shape

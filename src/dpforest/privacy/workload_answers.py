@@ -137,7 +137,7 @@ class OwnLeaves:
     ) -> list[Integers]:
         """Deal the records out and count them."""
         store.deal(self.forest.n_trees, bits.uniform_below)
-        counts = store.total(LeafClassCounts(self.forest, n_classes, disjoint=True))
+        counts = store.total(LeafClassCounts(self.forest, n_classes, "disjoint"))
         if self.labels:
             counts = half_votes(counts)
         return [counts for _ in wanted]

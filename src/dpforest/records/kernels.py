@@ -71,6 +71,22 @@ def count_own_leaves(
 
 
 @njit(nogil=True, cache=True)
+def count_sampled_leaves(
+    bins, codes, members, roots, links, right_bytes, n_children, leaf_id, multiway, depth, out
+):
+    """Add to ``out[leaf, class]`` each record as often as ``members`` says, tree by tree."""
+    node = np.empty(BLOCK, np.uint32)
+    for start in range(0, bins.shape[0], BLOCK):
+        block = bins[start : start + BLOCK]
+        labels = codes[start : start + BLOCK]
+        times = members[start : start + BLOCK]
+        for t in range(roots.shape[0]):
+            _route_block(block, roots[t], links, right_bytes, n_children, multiway, depth, node)
+            for i in range(block.shape[0]):
+                out[leaf_id[node[i]], np.uint32(labels[i])] += np.int64(times[i, t])
+
+
+@njit(nogil=True, cache=True)
 def add_leaf_values(
     bins, roots, links, right_bytes, n_children, leaf_id, multiway, depth, values, out
 ):

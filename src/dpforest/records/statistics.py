@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,17 @@ from dpforest.records import histogram_kernels, kernels
 from dpforest.records.losses import IntegerLoss
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest
+
+Sampling = Literal["shared", "disjoint", "without_replacement", "bootstrap"]
+"""Which records a tree sees: all of them, those dealt to it alone, or a sample of its own.
+
+A bootstrap sample may hold a record several times, which no price here allows for: it is not
+private, and for the printed variants only.
+"""
+SAMPLES: tuple[Sampling, ...] = ("without_replacement", "bootstrap")
+
+
+Members = NDArray[np.uint8] | NDArray[np.int32]
 
 
 class Block(NamedTuple):
@@ -26,18 +37,22 @@ class Block(NamedTuple):
         The tree to which a record was given, where trees see disjoint records.
     scores : ndarray of float32, shape (n_outputs, n), or None
         What the released model says of each record so far, where a model is boosted.
+    members : ndarray of integers, shape (n, n_trees), or None
+        How often each tree counts a record, where trees draw samples of their own.
     """
 
     bins: NDArray[np.uint8]
     target: NDArray[Any]
     part: NDArray[np.int32] | None = None
     scores: NDArray[np.float32] | None = None
+    members: Members | None = None
 
     def rows(self, which: slice) -> Block:
         """Some of the rows, without a copy."""
         part = None if self.part is None else self.part[which]
         scores = None if self.scores is None else self.scores[:, which]
-        return Block(self.bins[which], self.target[which], part, scores)
+        members = None if self.members is None else self.members[which]
+        return Block(self.bins[which], self.target[which], part, scores, members)
 
 
 class Statistic(Protocol):
@@ -69,19 +84,19 @@ class RecordCount:
 
 @dataclass(frozen=True)
 class LeafClassCounts:
-    """1 for each record in its leaf and class: in every tree, or in its own tree only.
+    """1 for each record in its leaf and class, in every tree that sees it.
 
     Parameters
     ----------
     forest : Forest
     n_classes : int
-    disjoint : bool
-        Whether a record counts only in the tree of its part.
+    sampling : Sampling
+        Which trees see a record.
     """
 
     forest: Forest
     n_classes: int
-    disjoint: bool
+    sampling: Sampling
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -91,8 +106,10 @@ class LeafClassCounts:
     def add(self, block: Block, total: NDArray[np.int64]) -> None:
         """Add the records of each class in each leaf."""
         arrays = self.forest.routing_arrays
-        if self.disjoint:
+        if self.sampling == "disjoint":
             kernels.count_own_leaves(block.bins, block.target, block.part, *arrays, total)
+        elif self.sampling in SAMPLES:
+            kernels.count_sampled_leaves(block.bins, block.target, block.members, *arrays, total)
         else:
             kernels.count_leaves(block.bins, block.target, *arrays, total)
 
@@ -118,7 +135,7 @@ class NodeHistograms:
     Parameters
     ----------
     forest : Forest
-        The trees so far, binary; their leaves are the nodes that may be split.
+        The trees so far; their leaves are the nodes that may be split.
     candidates : ndarray of int32, shape (n_leaves, n_candidates)
         The features that a leaf may ask for; -1 for none.
     n_bins : int
@@ -127,8 +144,8 @@ class NodeHistograms:
         The leaves to look at.
     target : int or TargetGrid
         The number of classes, or how the target is counted.
-    disjoint : bool
-        Whether a record counts only in the tree of its part.
+    sampling : Sampling
+        Which trees see a record.
     """
 
     forest: Forest
@@ -136,7 +153,7 @@ class NodeHistograms:
     n_bins: int
     leaves: range
     target: int | TargetGrid
-    disjoint: bool
+    sampling: Sampling
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -150,7 +167,7 @@ class NodeHistograms:
         histogram_kernels.node_histograms(
             block.bins,
             block.target,
-            _parts(block, self.disjoint),
+            *_seen(block, self.sampling),
             *self.forest.routing_arrays,
             self.candidates,
             self.leaves.start,
@@ -162,11 +179,11 @@ class NodeHistograms:
 
 @dataclass(frozen=True)
 class LeafSums:
-    """1 and the target of each record, in steps, in its leaf of every tree or of its own tree."""
+    """1 and the target of each record, in steps, in its leaf of every tree that sees it."""
 
     forest: Forest
     target: TargetGrid
-    disjoint: bool
+    sampling: Sampling
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -178,7 +195,7 @@ class LeafSums:
         histogram_kernels.leaf_sums(
             block.bins,
             block.target,
-            _parts(block, self.disjoint),
+            *_seen(block, self.sampling),
             *self.forest.routing_arrays,
             self.target.low,
             self.target.scale,
@@ -186,9 +203,15 @@ class LeafSums:
         )
 
 
-def _parts(block: Block, disjoint: bool) -> NDArray[np.int32]:
-    """The tree of each record, or nothing where all trees see all records."""
-    return block.part if disjoint and block.part is not None else np.empty(0, np.int32)
+def _seen(block: Block, sampling: Sampling) -> tuple[NDArray[np.int32], Members]:
+    """The tree of each record and how often trees count it, each empty where it says nothing."""
+    parts = np.empty(0, np.int32)
+    members: Members = np.empty((0, 0), np.uint8)
+    if sampling == "disjoint" and block.part is not None:
+        parts = block.part
+    if sampling in SAMPLES and block.members is not None:
+        members = block.members
+    return parts, members
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -10,13 +11,17 @@ from numpy.typing import NDArray
 
 from dpforest.records.encode import Encoding
 from dpforest.records.frames import Frame
-from dpforest.records.routing import add_tree_values
-from dpforest.records.statistics import Block, Statistic
+from dpforest.records.routing import add_leaf_values, add_tree_values
+from dpforest.records.statistics import Block, Members, Statistic
 from dpforest.records.threads import map_rows
+from dpforest.records.tree_errors import wrong_trees
 from dpforest.trees.oblivious import ObliviousTrees
+from dpforest.trees.structure import Forest
 
 DrawBelow = Callable[[int, int], NDArray[np.int64]]
 """``draw(m, size)``: that many independent uniform draws from 0, ..., m - 1."""
+Trained = tuple[Forest, NDArray[np.float64]]
+"""Released trees and the votes of their leaves, shape (n_leaves, n_classes)."""
 
 
 class RecordStore(Protocol):
@@ -38,6 +43,22 @@ class RecordStore(Protocol):
 
     def deal(self, n_parts: int, draw: DrawBelow) -> None:
         """Give each record a part by a draw of its own: parts stay as others come and go."""
+        ...
+
+    def sample(
+        self, n_trees: int, share: Fraction, draw: DrawBelow, known: Trained | None = None
+    ) -> None:
+        """Let each record join each tree with the probability ``share``, by draws of its own.
+
+        A record that the trees already ``known`` classify well joins half as often.
+        """
+        ...
+
+    def bootstrap(self, n_trees: int, draw: DrawBelow, known: Trained | None = None) -> None:
+        """Let each tree draw as many records as there are, with replacement: not private.
+
+        Records are drawn in proportion to the trees already ``known`` that are wrong on them.
+        """
         ...
 
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
@@ -74,6 +95,7 @@ class LocalStore:
         self._bins: NDArray[np.uint8] | None = None
         self._part: NDArray[np.int32] | None = None
         self._scores: NDArray[np.float32] | None = None
+        self._members: Members | None = None
 
     def encode(
         self, encoding: Encoding, *, by_feature: bool = False, only: Sequence[int] | None = None
@@ -108,11 +130,45 @@ class LocalStore:
         """Give each record one of the parts, independently and uniformly."""
         self._part = draw(n_parts, len(self._target)).astype(np.int32)
 
+    def sample(
+        self, n_trees: int, share: Fraction, draw: DrawBelow, known: Trained | None = None
+    ) -> None:
+        """Let each record join each tree by a coin of its own."""
+        n = len(self._target)
+        out_of, joins = share.denominator, np.full(n, share.numerator)
+        if known is not None:
+            out_of, joins = 2 * out_of, 2 * joins
+            joins[self._classified_well(*known)] //= 2
+        joined = np.empty((n, n_trees), np.uint8)
+        for t in range(n_trees):
+            joined[:, t] = draw(out_of, n) < joins
+        self._members = joined
+
+    def bootstrap(self, n_trees: int, draw: DrawBelow, known: Trained | None = None) -> None:
+        """Draw with replacement, all records alike where no tree is wrong on any of them."""
+        n = len(self._target)
+        weights = np.ones(n, np.int64)
+        if known is not None:
+            assert self._bins is not None
+            wrong = wrong_trees(*known, self._bins, self._target)
+            weights = wrong if wrong.any() else weights
+        ends = np.cumsum(weights)
+        times = np.empty((n, n_trees), np.int32)
+        for t in range(n_trees):
+            drawn = np.searchsorted(ends, draw(int(ends[-1]), n), side="right")
+            times[:, t] = np.bincount(drawn, minlength=n)
+        self._members = times
+
+    def _classified_well(self, forest: Forest, votes: NDArray[np.float64]) -> NDArray[np.bool_]:
+        assert self._bins is not None
+        says = add_leaf_values(forest, self._bins, votes, self._n_jobs).argmax(axis=1)
+        return np.asarray(says == self._target)
+
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
         """Total the statistic over all records, a thread for each run of rows."""
         # Before records are binned they can only be counted, and their targets.
         bins = np.empty((len(self._target), 0), np.uint8) if self._bins is None else self._bins
-        records = Block(bins, self._target, self._part, self._scores)
+        records = Block(bins, self._target, self._part, self._scores, self._members)
 
         def total_rows(rows: slice) -> NDArray[np.int64]:
             total = np.zeros(statistic.shape, np.int64)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpforest
+from dpforest import literature
 from dpforest.reproduce.cache import Values
 from dpforest.reproduce.data import Split, split
 from dpforest.reproduce.definitions import Fit, Metric, Row, Settings, Table
@@ -55,8 +56,7 @@ def cells_of(table: Table, row: Row) -> list[tuple[dict[str, Any], Cell]]:
 def run_cell(cell: Cell) -> Values:
     """Fit once, on one thread, voting as the first column says; the others vote anew."""
     parts = split(cell.dataset, cell.positive, cell.test_share, cell.seed)
-    module, name = cell.estimator.split(":")
-    estimator = getattr(importlib.import_module(module), name)()
+    estimator = _new_estimator(cell.estimator, parts)
     parameters = _parameters(cell, parts, estimator.get_params())
     values: Values = {}
     for column, voting in cell.columns.items():
@@ -66,6 +66,13 @@ def run_cell(cell: Cell) -> Values:
             estimator.set_params(**parameters, **voting).fit(parts.train.X, parts.train.y)
         values[column] = measure(cell.metric, parts.test.y, estimator.predict(parts.test.X))
     return values
+
+
+def _new_estimator(path: str, parts: Split) -> Any:
+    module, name = path.split(":")
+    if module == "dpforest.literature":
+        return literature.make(name, schema=parts.train.schema)
+    return getattr(importlib.import_module(module), name)()
 
 
 def measure(metric: Metric, truth: NDArray[Any], predicted: NDArray[Any]) -> float:

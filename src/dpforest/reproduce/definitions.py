@@ -43,7 +43,7 @@ class Fit:
     ----------
     name : str
     estimator : str
-        ``module:Class``.
+        ``module:Class``, or ``dpforest.literature:name`` for a recipe.
     parameters : dict
         Parameters beside those of the grid. A text ``"1000/n_train"`` stands for that many
         divided by the number of training records.

@@ -49,8 +49,12 @@ def recode(
     rules : mapping
         ``features`` to keep, ``complete`` for records without missing values only, ``cuts`` of
         numeric features, ``groups`` of categories that become one, features whose
-        ``missing_is_a_category``, and the bounds of a ``target`` to be scaled to [0, 1].
+        ``missing_is_a_category``, the bounds of a ``target`` to be scaled to [0, 1], and how many
+        records of each class to keep, ``per_class``, drawn at random once for all.
     """
+    if "per_class" in rules:
+        kept = _records_per_class(y, rules["per_class"])
+        X, y = X[kept], y[kept]
     if "target" in rules:
         low, high = rules["target"]
         y = (y - low) / (high - low)
@@ -81,3 +85,10 @@ def recode(
         features.append(feature)
         columns.append(column)
     return np.column_stack(columns), y, Schema(tuple(features), schema.target)
+
+
+def _records_per_class(y: NDArray[Any], n: int) -> NDArray[np.int64]:
+    """So many records of each class, in the order of the table."""
+    rng = np.random.default_rng(42)  # the paper's seed, of another generator
+    rows = [rng.choice(np.flatnonzero(y == k), n, replace=False) for k in np.unique(y)]
+    return np.sort(np.concatenate(rows))

@@ -59,6 +59,8 @@ def verdict(result: Result) -> str:
     """One sentence: how many of the figures are as good as published, within the tolerance."""
     judged = [entry.reproduced for entry in result.entries if entry.reproduced is not None]
     good = sum(judged)
+    if not judged:
+        return "The paper gives no figures to hold these against."
     return (
         f"{good} of {len(judged)} figures are within {result.table.tolerance:g} of the published "
         "value or better."

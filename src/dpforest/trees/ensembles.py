@@ -87,7 +87,7 @@ def grow_ensembles(
 
 
 def join_forests(forests: Sequence[Forest]) -> Forest:
-    """All trees of several multi-way forests as one, leaves in the same order."""
+    """All trees of several forests of one kind as one, leaves in the same order."""
     sizes = np.array([f.n_nodes for f in forests])
     leaves = np.array([f.n_leaves for f in forests])
     node_shift = (np.cumsum(sizes) - sizes).astype(np.int32)
@@ -100,6 +100,28 @@ def join_forests(forests: Sequence[Forest]) -> Forest:
         n_children=np.concatenate([f.n_children for f in forests]),
         goes_right=np.concatenate([f.goes_right for f in forests]),
         leaf_id=np.concatenate([np.where(f.leaf_id < 0, -1, f.leaf_id + s) for f, _, s in shifted]),
-        multiway=True,
+        multiway=forests[0].multiway,
         max_depth=max(f.max_depth for f in forests),
     )
+
+
+def keep_trees(forest: Forest, kept: NDArray[np.int64]) -> tuple[Forest, NDArray[np.int64]]:
+    """Some trees of a forest, in their order, and the numbers that their leaves had in it."""
+    tree_of = np.searchsorted(forest.roots, np.arange(forest.n_nodes), side="right") - 1
+    nodes = np.flatnonzero(np.isin(tree_of, kept))
+    place = np.zeros(forest.n_nodes, np.int32)
+    place[nodes] = np.arange(len(nodes))
+    is_leaf = forest.leaf_id[nodes] >= 0
+    leaves = np.sort(forest.leaf_id[nodes[is_leaf]])
+    number = np.searchsorted(leaves, forest.leaf_id[nodes])
+    some = Forest(
+        roots=place[forest.roots[np.sort(kept)]],
+        feature=forest.feature[nodes],
+        first_child=place[forest.first_child[nodes]],
+        n_children=forest.n_children[nodes],
+        goes_right=forest.goes_right[nodes],
+        leaf_id=np.where(is_leaf, number, -1).astype(np.int32),
+        multiway=forest.multiway,
+        max_depth=forest.max_depth,
+    )
+    return some, leaves.astype(np.int64)

@@ -13,7 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.trees.growers import LOWEST_BITS, ONE_BIT, refuse_too_many_leaves
+from dpforest.trees.growers import LOWEST_BITS, ONE_BIT
+from dpforest.trees.growing import GrowingTrees
 from dpforest.trees.structure import WORDS_PER_NODE, FeatureBins, Forest
 
 BINS = 64 * WORDS_PER_NODE
@@ -117,14 +118,9 @@ class LevelGrower:
         self._n_candidates = min(n_candidates, len(bins))
         self._one_vs_rest = bins.categorical & (categories == "one_vs_rest")
         self._rng = rng
-        self._roots = np.arange(n_trees)
-        self._tree = np.arange(n_trees)
-        self._feature = np.zeros(n_trees, np.int64)
-        self._first_child = np.arange(n_trees)
-        self._goes_right = np.zeros((n_trees, WORDS_PER_NODE), np.uint64)
+        self._trees = GrowingTrees(n_trees, multiway=False)
         self._open = np.arange(n_trees)
         self._boxes = np.tile(LOWEST_BITS[bins.n_values], (n_trees, 1, 1))
-        self._depth = 0
         self._question: SplitQuestion | None = None
 
     def ask(self) -> SplitQuestion | None:
@@ -134,12 +130,13 @@ class LevelGrower:
         self._open, self._boxes = self._open[can_split], self._boxes[can_split]
         if not len(self._open):
             return None
+        self._trees.choices[self._open] += 1
         splittable = splittable[can_split]
         keys = np.where(splittable, self._rng.random(splittable.shape), -1.0)
         features = np.argsort(-keys, axis=1)[:, : self._n_candidates]
         features[np.take_along_axis(keys, features, axis=1) < 0.0] = -1
         self._question = SplitQuestion(
-            forest=self._forest(self._open),
+            forest=self._trees.forest(self._open),
             features=features.astype(np.int32),
             order=self._draw_order(),
             missing_first=(self._rng.random(len(self._bins)) < 0.5) & ~self._one_vs_rest,
@@ -155,55 +152,24 @@ class LevelGrower:
         question = self._question
         assert question is not None
         chosen = np.flatnonzero(candidate >= 0)
-        refuse_too_many_leaves(2.0 * len(chosen))
         feature = question.features[chosen, candidate[chosen]].astype(np.int64)
         right = _bins_to_the_right(question, feature, option[chosen])
         nodes = self._open[chosen]
-        n_before = len(self._feature)
-        children = n_before + np.arange(2 * len(nodes))
-        self._feature[nodes] = feature
-        self._first_child[nodes] = children[::2]
-        self._goes_right[nodes] = right
-        self._tree = np.append(self._tree, np.repeat(self._tree[nodes], 2))
-        self._feature = np.append(self._feature, np.zeros(len(children), np.int64))
-        self._first_child = np.append(self._first_child, children)
-        none = np.zeros((len(children), WORDS_PER_NODE), np.uint64)
-        self._goes_right = np.concatenate([self._goes_right, none])
+        children = self._trees.split(nodes, feature, np.full(len(nodes), 2), right)
         boxes = np.repeat(self._boxes[chosen], 2, axis=0)
         rows = np.arange(len(nodes))
         boxes[2 * rows, feature] &= ~right
         boxes[2 * rows + 1, feature] &= right
         self._open, self._boxes = children, boxes
-        self._depth += 1 if len(nodes) else 0
 
     def finish(self) -> Forest:
         """The forest, its nodes numbered tree after tree."""
-        order = np.argsort(self._tree, kind="stable")
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        self._tree, self._feature = self._tree[order], self._feature[order]
-        self._goes_right = self._goes_right[order]
-        self._roots = place[self._roots]
-        self._first_child = place[self._first_child[order]]
-        return self._forest(np.empty(0, np.int64))
+        return self._trees.finish()
 
-    def _forest(self, numbered_first: NDArray[np.int64]) -> Forest:
-        n_nodes = len(self._feature)
-        is_leaf = self._first_child == np.arange(n_nodes)
-        leaf_id = np.full(n_nodes, -1, np.int32)
-        leaf_id[numbered_first] = np.arange(len(numbered_first))
-        others = is_leaf & (leaf_id < 0)
-        leaf_id[others] = np.arange(len(numbered_first), is_leaf.sum())
-        return Forest(
-            roots=self._roots.astype(np.int32),
-            feature=self._feature.astype(np.int32),
-            first_child=self._first_child.astype(np.int32),
-            n_children=np.where(is_leaf, 0, 2).astype(np.int32),
-            goes_right=self._goes_right.copy(),
-            leaf_id=leaf_id,
-            multiway=False,
-            max_depth=self._depth,
-        )
+    @property
+    def leaf_choices(self) -> NDArray[np.int64]:
+        """The choices made on the way to each leaf of the finished forest."""
+        return self._trees.leaf_choices
 
     def _draw_order(self) -> NDArray[np.int64]:
         order = np.tile(np.arange(BINS), (len(self._bins), 1))

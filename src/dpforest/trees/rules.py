@@ -8,6 +8,9 @@ import numpy as np
 
 RECORDS_PER_NOISE = 8.0  # a leaf should hold this many times the scale of its noise
 TREES = (3, 63)
+RECORDS_PER_TREE = 500.0  # of a greedy tree, times epsilon
+GREEDY_TREES = (3, 35)
+LEAF_NODES = (4, 1024)  # of a greedy tree
 
 
 def auto_depth(n_features: int, n_records: float, epsilon_per_tree: float) -> int:
@@ -48,6 +51,69 @@ def auto_trees(n_records: float, epsilon: float) -> int:
         return TREES[1]
     affordable = math.sqrt(max(n_records, 1.0) * epsilon / (8.0 * RECORDS_PER_NOISE))
     return int(np.clip(2 * int(affordable / 2.0) + 1, *TREES))
+
+
+def greedy_trees(n_records: float, epsilon: float) -> int:
+    """An odd number of greedy trees, each with `RECORDS_PER_TREE` / epsilon records of its own.
+
+    Examples
+    --------
+    >>> greedy_trees(1_000, 1.0), greedy_trees(10_000, 1.0), greedy_trees(1_000_000, 1.0)
+    (3, 21, 35)
+    """
+    if math.isinf(epsilon):
+        return GREEDY_TREES[1]
+    affordable = n_records * epsilon / RECORDS_PER_TREE
+    return int(np.clip(2 * int(affordable / 2.0) + 1, *GREEDY_TREES))
+
+
+def supported_leaves(n_records: float, epsilon: float, min_support: float) -> int:
+    """Leaves of a tree when each has ``min_support`` / epsilon records, if spread evenly.
+
+    Parameters
+    ----------
+    n_records, epsilon : float
+        What one tree sees, and may spend.
+    min_support : float
+        0 for as many as memory allows.
+
+    Examples
+    --------
+    >>> supported_leaves(320, 1.0, 4.0), supported_leaves(320, 0.1, 4.0)
+    (80, 8)
+    """
+    if not min_support:
+        return LEAF_NODES[1]
+    return int(np.clip(n_records * min(epsilon, 1.0) / min_support, *LEAF_NODES))
+
+
+def greedy_depth(max_leaf_nodes: int, fan_out: float) -> int:
+    """The levels after which that many leaves are there, if a node has so many children.
+
+    Examples
+    --------
+    >>> greedy_depth(80, 2.0), greedy_depth(80, 5.0)
+    (7, 3)
+    """
+    return max(1, math.ceil(math.log(max_leaf_nodes) / math.log(max(fan_out, 2.0))))
+
+
+def snr_trees(
+    n_records: float, n_features: int, n_classes: int, mean_bins: float, epsilon: float
+) -> int:
+    """The number of trees of Fletcher and Islam (2015).
+
+    The most, up to the number of features, for which a node two levels down is expected to hold
+    more than ``sqrt(2) * n_classes / (epsilon of a tree)`` records; a feature has ``mean_bins``
+    values on average.
+
+    Examples
+    --------
+    >>> snr_trees(1_000, 9, 2, 5.0, 1.0), snr_trees(100, 9, 2, 5.0, 1.0)
+    (9, 1)
+    """
+    most = n_records * epsilon / (math.sqrt(2.0) * n_classes * mean_bins**2)
+    return n_features if most > n_features else max(1, math.ceil(most) - 1)
 
 
 def bojarski_trees(n_records: int, max_depth: int, epsilon: float) -> int:

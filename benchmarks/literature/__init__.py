@@ -1,0 +1,1 @@
+"""All systems of the literature on the same splits: ``python -m benchmarks.literature``."""

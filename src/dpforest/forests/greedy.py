@@ -1,0 +1,392 @@
+"""Greedy forests: nodes choose the attribute that tells the classes apart, by private choices.
+
+eDPRF (Wang et al. 2024) and the greedy forests that the thesis surveys, repaired;
+``docs/privacy/greedy.md`` says what was wrong with them and why the repairs hold.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+
+from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
+from dpforest.forests.files import named, of_group
+from dpforest.forests.greedy_phase import Phase, Values
+from dpforest.forests.greedy_published import check_published
+from dpforest.forests.parameters import (
+    check_choice,
+    check_count,
+    check_count_or_auto,
+    check_number,
+)
+from dpforest.privacy.curator import Curator
+from dpforest.privacy.greedy_choices import Flaw, Rule, ScoreName, Selection
+from dpforest.privacy.spends import Pure, exact
+from dpforest.privacy.tree_sampling import TreeSampling
+from dpforest.records.encode import Encoding
+from dpforest.records.routing import add_leaf_values
+from dpforest.schema import Schema
+from dpforest.trees.attribute_grower import AttributeGrower
+from dpforest.trees.ensembles import join_forests, keep_trees
+from dpforest.trees.growers import refuse_too_many_leaves
+from dpforest.trees.level_budgets import LEVEL_BUDGETS, LevelBudget, share_out
+from dpforest.trees.level_grower import BINS, LevelGrower
+from dpforest.trees.rules import greedy_depth, greedy_trees, supported_leaves
+from dpforest.trees.structure import Forest
+from dpforest.trees.votes import leaf_votes, normalise
+
+COUNT_SHARE = Fraction(2, 100)  # of epsilon, for the noisy number of records that "auto" needs
+# What each further child of a split costs where nodes may stop, in sensitivities of the criterion:
+# about what a split that tells nothing gains by chance.
+COST_OF_CHILD = Fraction(1, 4)
+
+Auto = Literal["auto"]
+
+
+class GreedyForestClassifier(ClassifierMixin, PrivateEstimator):
+    """Differentially private greedy forest.
+
+    Each node chooses, by a private choice, the attribute that tells the classes apart best, or to
+    stop; each leaf releases its label, or noisy class counts. The defaults are those of eDPRF, with
+    its guarantee repaired, but for the criterion; `dpforest.literature` has the settings of the
+    papers.
+    Pure epsilon; two or more classes, mixed features, missing values.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        The privacy budget. ``math.inf`` gives the non-private twin: the best choices, no noise.
+    schema : Schema or dict, optional
+        What is public of the table. Without it, bounds, categories and classes are read from
+        the data: a `PrivacyLeakWarning`, and no guarantee.
+    n_estimators : int or "auto", default="auto"
+        Trees. ``"auto"`` follows `dpforest.trees.rules.greedy_trees`.
+    max_depth : int or "auto", default="auto"
+        Levels of splits. ``"auto"`` follows `dpforest.trees.rules.greedy_depth`.
+    min_support : float, default=8.0
+        A node of a multi-way tree that would hold fewer than this many records, divided by the
+        epsilon of the tree, stays a leaf; records are taken to be spread evenly over the public
+        ranges, so that this follows from released facts. 0: no bound but the memory's.
+    n_hint : int, optional
+        A public guess of the number of records, for ``"auto"`` and `min_support`. Without it a
+        fiftieth of epsilon pays for a noisy count.
+    splits : {"multiway", "binary"}, default="multiway"
+        One child for each bin of an attribute not yet used on the way, or two children, with
+        attribute and cut chosen in one draw.
+    criterion : {"max", "gini", "information_gain", "f_max"}, default="max"
+        What a split is chosen by: the number of records in the largest class of each child, or
+        impurities. `dpforest.privacy.scores` has their sensitivities, of which that of
+        ``"max"`` is the least.
+    n_bound : int, default=100_000
+        A public number of records from which on information gain is blunted. The larger, the
+        noisier its choices; privacy does not rest on it.
+    selection : {"permute_and_flip", "exponential"}, default="permute_and_flip"
+        The mechanism of the choice.
+    max_features : int, "sqrt" or None, default=None
+        Attributes that a node chooses from, drawn at random; all of them by default.
+    level_budget : {"harmonic", "even", "linear", "hou", "cube_root"}, default="harmonic"
+        How epsilon is spread over the levels; see `dpforest.trees.level_budgets.share_out`.
+    align : bool, default=True
+        Give each leaf all that its way has left (eDPRF's budget alignment), not only what the
+        longest way has.
+    stopping : {"candidate", None}, default="candidate"
+        "Stop here" as one more candidate of the private choice, or stop on public facts only.
+    leaves : {"label", "counts"}, default="label"
+        Release only the label (permute-and-flip) or noisy class counts (discrete Laplace).
+    voting : {"averaging", "majority", "weighted"}, default="averaging"
+        As in `RandomDecisionForestClassifier`.
+    sampling : {"disjoint", "shared", "without_replacement"}, default="disjoint"
+        Each record is dealt to one tree at random and each tree has all of epsilon; all trees see
+        all records and share epsilon; or each tree sees a secret random sample, and shares it.
+    sample_share : float, default=0.5
+        The chance of a record to be in a tree's sample, for ``"without_replacement"``.
+    second_phase : float, default=0.0
+        The share of trees that are grown after the others, on samples in which a record comes
+        half as often when those classify it well (TpDPRF). Needs ``"without_replacement"``.
+    max_bins : int, default=10
+        Bins of a numeric feature without declared cuts.
+    published : tuple of str, default=()
+        Flaws of printed algorithms to follow, for research: ``"bootstrap"`` (DiffPRF, DPRF-Gini,
+        TpDPRF), ``"pure_stop"`` (eDPRF), ``"gain_ratio"`` (DPRF-Hou), ``"selective_aggregation"``
+        (DPGDF), ``"misclassified_weights"`` (TpDPRF). A `NoGuaranteeWarning`, and
+        ``ledger_.guarantee`` is None.
+    neighbors : {"add_remove", "replace_one"}, default="add_remove"
+        Which tables are neighbours.
+    max_records_per_group : int, optional
+        With ``fit(X, y, groups=...)``: protect persons, each with at most this many records.
+    random_state : int, RandomState or None, default=None
+        Makes structure and noise reproducible, for tests and papers; such noise is not secret.
+    n_jobs : int, optional
+        Threads; all cores by default.
+    verbose : bool, default=False
+        Print the ledger after the fit.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, in the order of the schema.
+    ledger_ : Ledger
+        What was spent, and the guarantee.
+    forest_ : Forest
+        The structure.
+    leaf_values_ : ndarray of float64, shape (n_leaves, n_classes)
+        What was released: 1 for the label, or noisy class counts.
+    schema_, encoding_, n_features_in_, feature_names_in_
+        The schema in use, its bins, and scikit-learn's facts of the input.
+
+    Examples
+    --------
+    >>> from dpforest import GreedyForestClassifier, datasets
+    >>> census = datasets.make_census(5_000, random_state=0)
+    >>> forest = GreedyForestClassifier(epsilon=1.0, schema=census.schema, random_state=0)
+    >>> forest.fit(census.X, census.y).score(census.X, census.y) > 0.7
+    True
+    >>> forest.ledger_.epsilon
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        schema: Schema | dict[str, Any] | None = None,
+        n_estimators: int | Auto = "auto",
+        max_depth: int | Auto = "auto",
+        min_support: float = 8.0,
+        n_hint: int | None = None,
+        splits: Literal["multiway", "binary"] = "multiway",
+        criterion: ScoreName = "max",
+        n_bound: int = 100_000,
+        selection: Selection = "permute_and_flip",
+        max_features: int | Literal["sqrt"] | None = None,
+        level_budget: LevelBudget = "harmonic",
+        align: bool = True,
+        stopping: Literal["candidate"] | None = "candidate",
+        leaves: Literal["label", "counts"] = "label",
+        voting: Literal["averaging", "majority", "weighted"] = "averaging",
+        sampling: Literal["disjoint", "shared", "without_replacement"] = "disjoint",
+        sample_share: float = 0.5,
+        second_phase: float = 0.0,
+        max_bins: int = 10,
+        published: tuple[Flaw, ...] = (),
+        neighbors: Neighbors = "add_remove",
+        max_records_per_group: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.schema = schema
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.min_support = min_support
+        self.n_hint = n_hint
+        self.splits = splits
+        self.criterion = criterion
+        self.n_bound = n_bound
+        self.selection = selection
+        self.max_features = max_features
+        self.level_budget = level_budget
+        self.align = align
+        self.stopping = stopping
+        self.leaves = leaves
+        self.voting = voting
+        self.sampling = sampling
+        self.sample_share = sample_share
+        self.second_phase = second_phase
+        self.max_bins = max_bins
+        self.published = published
+        self.neighbors = neighbors
+        self.max_records_per_group = max_records_per_group
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Grow the trees level by level and release their leaves.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow frame, or array of shape (n, n_features)
+            The features; frames match the schema by name.
+        y : array-like of shape (n,)
+            The classes.
+        groups : array-like of shape (n,), optional
+            The person of each record; then persons are protected, not records.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters(groups)
+        streams = Streams.of(self.random_state)
+        curator = self._open(X, y, groups, streams)
+        if self.published:
+            self._say_there_is_no_guarantee("published")
+        self.classes_ = np.array(self.schema_.classes)
+        self.encoding_ = Encoding.from_schema(self.schema_, max_bins=self.max_bins)
+        curator.encode(self.encoding_)
+        with self._spending():
+            self._grow(curator, *self._plan(curator), streams.structure)
+            self._leaf_votes = leaf_votes(self.leaf_values_, self.voting, streams.structure)
+            if "selective_aggregation" in self.published:
+                self._keep(curator.published_selection(self.forest_, self._leaf_votes))
+        if self.verbose:
+            print(self.ledger_.explain())
+        return self
+
+    def predict_proba(self, X: Any) -> Values:
+        """The votes for each class, as probabilities, shape (n, n_classes)."""
+        bins = self._bins(X)
+        return normalise(add_leaf_values(self.forest_, bins, self._leaf_votes, self.n_jobs))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the most votes."""
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def _grow(
+        self,
+        curator: Curator,
+        n_trees: int,
+        depth: int,
+        max_leaf_nodes: int,
+        rng: np.random.Generator,
+    ) -> None:
+        """Grow the trees, in one phase or in two, each with its part of what a count left."""
+        later = round(n_trees * self.second_phase)
+        unspent = curator.ledger.unspent_epsilon
+        forests: list[Forest] = []
+        values: list[Values] = []
+        for n in (n_trees - later, later) if later else (n_trees,):
+            sampling = self._samples(n, later=bool(forests))
+            if forests:
+                votes = leaf_votes(values[0], self.voting, rng)
+                curator.draw_harder_samples(sampling, forests[0], votes)
+            else:
+                curator.draw_samples(sampling)
+            phase = Phase(
+                curator=curator,
+                n_classes=len(self.classes_),
+                epsilon=unspent if math.isinf(unspent) else unspent * Fraction(n, n_trees),
+                shares=share_out(self.level_budget, depth),
+                sampling=sampling,
+                rule=self._rule(),
+                align=self.align,
+                leaves=self.leaves,
+            )
+            forest, released = phase.grow(self._grower(n, max_leaf_nodes, rng))
+            forests.append(forest)
+            values.append(released)
+        self.forest_, self.leaf_values_ = join_forests(forests), np.concatenate(values)
+
+    def _samples(self, n_trees: int, *, later: bool) -> TreeSampling:
+        flaw: Flaw = "misclassified_weights" if later else "bootstrap"
+        kind = "bootstrap" if flaw in self.published else self.sampling
+        return TreeSampling(kind, n_trees, Fraction(exact(self.sample_share)))
+
+    def _rule(self) -> Rule:
+        cost = COST_OF_CHILD if self.stopping == "candidate" else None
+        return Rule.of(self.criterion, self.n_bound, self.selection, cost, self.published)
+
+    def _keep(self, trees: NDArray[np.int64]) -> None:
+        self.forest_, leaves = keep_trees(self.forest_, trees)
+        self.leaf_values_ = self.leaf_values_[leaves]
+        self._leaf_votes = self._leaf_votes[leaves]
+
+    def _grower(
+        self, n_trees: int, max_leaf_nodes: int, rng: np.random.Generator
+    ) -> AttributeGrower | LevelGrower:
+        bins = self.encoding_.feature_bins
+        n_candidates = math.isqrt(len(bins)) if self.max_features == "sqrt" else self.max_features
+        shape = {"n_trees": n_trees, "n_candidates": n_candidates or len(bins)}
+        if self.splits == "binary":
+            all_alike = np.ones((len(bins), BINS), np.int64)
+            return LevelGrower(bins, all_alike, **shape, categories="subset", rng=rng)
+        return AttributeGrower(bins, **shape, max_leaf_nodes=max_leaf_nodes, rng=rng)
+
+    def _plan(self, curator: Curator) -> tuple[int, int, int]:
+        """Trees, depth and leaves of a tree; ``"auto"`` may pay for a noisy count."""
+        n_records = float(self.n_hint or 0)
+        n_trees, depth = self.n_estimators, self.max_depth
+        several = self.splits == "multiway"
+        if not n_records and ((several and self.min_support) or "auto" in (n_trees, depth)):
+            epsilon = exact(self.epsilon)
+            price = epsilon if math.isinf(epsilon) else epsilon * COUNT_SHARE
+            n_records = max(curator.count(Pure(price)), 1.0)
+        if n_trees == "auto":
+            n_trees = greedy_trees(n_records, self.epsilon)
+        disjoint = self.sampling == "disjoint"
+        seen = n_records / n_trees if disjoint else n_records
+        if self.sampling == "without_replacement":
+            seen *= self.sample_share
+        own = self.epsilon if disjoint else self.epsilon / n_trees
+        max_leaf_nodes = supported_leaves(seen, own, self.min_support)
+        if depth == "auto":
+            n_values = self.encoding_.feature_bins.n_values
+            fan_out = float(np.exp(np.log(n_values).mean())) if several else 2.0
+            depth = greedy_depth(max_leaf_nodes, fan_out)
+        return int(n_trees), int(depth), max_leaf_nodes
+
+    def _check_parameters(self, groups: Any) -> None:
+        self._check_shared_parameters(groups)
+        check_count_or_auto("n_estimators", self.n_estimators)
+        check_count_or_auto("max_depth", self.max_depth)
+        if self.splits == "binary" and self.max_depth != "auto":
+            refuse_too_many_leaves(2.0**self.max_depth)
+        check_count("max_bins", self.max_bins, low=2)
+        check_count("n_bound", self.n_bound, low=2)
+        if self.n_hint is not None:
+            check_count("n_hint", self.n_hint)
+        if self.max_features != "sqrt" and self.max_features is not None:
+            check_count("max_features", self.max_features)
+        check_choice("splits", self.splits, ("multiway", "binary"))
+        check_choice("criterion", self.criterion, ("gini", "information_gain", "max", "f_max"))
+        check_choice("selection", self.selection, ("permute_and_flip", "exponential"))
+        check_choice("level_budget", self.level_budget, LEVEL_BUDGETS)
+        check_choice("align", self.align, (True, False))
+        check_choice("stopping", self.stopping, ("candidate", None))
+        check_choice("leaves", self.leaves, ("label", "counts"))
+        check_choice("voting", self.voting, ("averaging", "majority", "weighted"))
+        check_choice("sampling", self.sampling, ("disjoint", "shared", "without_replacement"))
+        self._check_samples()
+        check_published(self)
+        self._rule()  # refuses a bound that its table would not hold
+
+    def _check_samples(self) -> None:
+        check_number("min_support", self.min_support, 0.0, math.inf)
+        check_number("second_phase", self.second_phase, 0.0, 1.0)
+        check_number("sample_share", self.sample_share, 0.0, 1.0)
+        if not self.sample_share:
+            raise ValueError(
+                "sample_share must be above 0: a tree that sees no record says nothing"
+            )
+        weighted = "misclassified_weights" in self.published
+        if self.second_phase and self.sampling != "without_replacement" and not weighted:
+            raise ValueError(
+                "second_phase draws samples by what the first phase says of a record: use "
+                "sampling='without_replacement'"
+            )
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            **named("forest", self.forest_.to_arrays()),
+            "leaf_values": self.leaf_values_,
+            "leaf_votes": self._leaf_votes,
+        }
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super()._restore(facts, arrays)
+        self.classes_ = np.array(self.schema_.classes)
+        self.forest_ = Forest.from_arrays(of_group("forest", arrays))
+        self.leaf_values_, self._leaf_votes = arrays["leaf_values"], arrays["leaf_votes"]
+        expected = (self.forest_.n_leaves, len(self.classes_))
+        if not self.leaf_values_.shape == self._leaf_votes.shape == expected:
+            raise ValueError("the leaves do not fit the forest")
+        if self.forest_.feature.max(initial=0) >= self.n_features_in_:
+            raise ValueError("the forest asks for a feature that is not there")

@@ -1,0 +1,120 @@
+"""The systems of the literature by name: what they are, whether their privacy holds, and a forest.
+
+`names` lists them, `describe` tells of one, `make` gives an unfitted scikit-learn estimator.
+Recipes are data, in ``recipes/``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Literal
+
+from dpforest.forests.base import PrivateEstimator
+from dpforest.literature.recipes import Description, Figure, Paper, Parts, recipes
+from dpforest.literature.rules import resolve
+from dpforest.schema import Schema
+
+__all__ = ["Description", "Figure", "Paper", "Parts", "describe", "make", "names"]
+
+Variant = Literal["repaired", "as_published"]
+
+
+def names() -> tuple[str, ...]:
+    """The names of all systems: random, greedy, median and matrix forests.
+
+    Examples
+    --------
+    >>> from dpforest import literature
+    >>> literature.names()[:3]
+    ('private_rdt', 'snr_forest', 'dprf_mv')
+    """
+    return tuple(recipes())
+
+
+def describe(name: str) -> Description:
+    """What a system is; print it.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+
+    Returns
+    -------
+    Description
+
+    Examples
+    --------
+    >>> from dpforest import literature
+    >>> literature.describe("private_rdt").guarantee
+    'holds'
+    >>> print(literature.describe("rana"))
+    rana: Variance-preserving forest
+    Rana, Gupta, Venkatesh: Differentially private random forest with high utility. ICDM, 2015
+    ...
+    """
+    known = recipes()
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
+        raise ValueError(f"no system {name!r} in the literature: {hint}")
+    return known[name]
+
+
+def make(
+    name: str,
+    *,
+    epsilon: float = 1.0,
+    variant: Variant = "repaired",
+    schema: Schema | dict[str, Any] | None = None,
+    random_state: Any = None,
+    **overrides: Any,
+) -> PrivateEstimator:
+    """An unfitted estimator that does what a system does.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+    epsilon : float, default=1.0
+    variant : {"repaired", "as_published"}, default="repaired"
+        With its guarantee, or as printed, for research: a `NoGuaranteeWarning` on ``fit``, and the
+        ledger says why. Where the print holds, both are the same.
+    schema : Schema or dict, optional
+        What is public of the table; depths that follow from it are ``"auto"`` without.
+    random_state : int, RandomState or None
+    **overrides
+        Parameters of the estimator that replace those of the recipe.
+
+    Returns
+    -------
+    estimator
+
+    Examples
+    --------
+    >>> from dpforest import datasets, literature
+    >>> census = datasets.make_census(5_000, random_state=0)
+    >>> forest = literature.make("dprf_ta", epsilon=1.0, schema=census.schema, random_state=0)
+    >>> forest.fit(census.X, census.y).ledger_.epsilon
+    1.0
+    """
+    recipe = describe(name)
+    parameters = _parameters(recipe, variant)
+    public = Schema.from_dict(schema) if isinstance(schema, Mapping) else schema
+    module, kind = recipe.estimator.split(":")
+    chosen = {key: resolve(value, public) for key, value in parameters.items()} | overrides
+    estimator: PrivateEstimator = getattr(import_module(module), kind)(
+        epsilon=epsilon, schema=schema, random_state=random_state, **chosen
+    )
+    return estimator
+
+
+def _parameters(recipe: Description, variant: str) -> dict[str, Any]:
+    if variant not in ("repaired", "as_published"):
+        raise ValueError(f"variant must be 'repaired' or 'as_published', got {variant!r}")
+    if recipe.not_offered and (variant == "as_published" or not recipe.estimator):
+        raise ValueError(f"{recipe.name} is not made ({variant}): {recipe.not_offered}")
+    printed = recipe.as_published if variant == "as_published" else None
+    return {**recipe.parameters, **(printed or {})}

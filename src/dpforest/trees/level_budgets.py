@@ -1,0 +1,78 @@
+"""How a tree's epsilon is spread over its levels: public weights, and nothing else.
+
+A tree of h levels of splits has h + 1 levels of nodes, the last of them leaves. Each level of
+splits pays for the choices of its nodes and, in some schemes, for noisy counts of them; the leaves
+have the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, get_args
+
+LevelBudget = Literal["even", "linear", "harmonic", "hou", "cube_root"]
+LEVEL_BUDGETS: tuple[str, ...] = get_args(LevelBudget)
+
+GROWTH = Fraction(2 ** (1 / 3))  # of the epsilon of counts, a level, in DPGDF
+
+
+@dataclass(frozen=True)
+class LevelShares:
+    """The shares of a tree's epsilon, level by level from the root; leaves have the rest.
+
+    Parameters
+    ----------
+    choices, counts : tuple of Fraction
+        For the choices of each level of splits, and for the counts of its nodes.
+    """
+
+    choices: tuple[Fraction, ...]
+    counts: tuple[Fraction, ...]
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether nodes above the leaves are counted."""
+        return any(self.counts)
+
+    def spent_after(self, n_levels: int) -> Fraction:
+        """The share that the first levels have spent together."""
+        parts = (*self.choices[:n_levels], *self.counts[:n_levels])
+        return sum(parts, Fraction(0))
+
+
+def share_out(scheme: LevelBudget, n_levels: int) -> LevelShares:
+    """The shares of a scheme for so many levels of splits.
+
+    - ``"even"``: the same for every level and for the leaves;
+    - ``"linear"``: level k has k parts (DiffPRF_linear);
+    - ``"harmonic"``: level k of d has 1 / (d - k + 1) parts (TpDPRF, eDPRF);
+    - ``"hou"``: the same twice, for choices and for counts, and once for the leaves;
+    - ``"cube_root"``: half for choices, evenly; half for counts, growing by the cube root of 2
+      from level to level down to the leaves (DPGDF).
+
+    Examples
+    --------
+    >>> [str(share) for share in share_out("harmonic", 2).choices]  # of 1/3 + 1/2 + 1
+    ['2/11', '3/11']
+    >>> share_out("even", 3).spent_after(3)
+    Fraction(3, 4)
+    """
+    levels = range(1, n_levels + 1)
+    none = (Fraction(0),) * n_levels
+    if scheme == "cube_root":
+        growing = [GROWTH**k for k in (*levels, n_levels + 1)]
+        counts = tuple(part / (2 * sum(growing)) for part in growing[:-1])
+        return LevelShares((Fraction(1, 2 * n_levels),) * n_levels, counts)
+    last = n_levels + 1
+    parts = {
+        "even": [Fraction(1)] * last,
+        "linear": [Fraction(k) for k in (*levels, last)],
+        "harmonic": [Fraction(1, last - k + 1) for k in (*levels, last)],
+    }
+    shape = parts["harmonic" if scheme == "hou" else scheme]
+    if scheme == "hou":
+        whole = 2 * sum(shape) - shape[-1]
+        both = tuple(part / whole for part in shape[:-1])
+        return LevelShares(both, both)
+    return LevelShares(tuple(part / sum(shape) for part in shape[:-1]), none)
