@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -49,6 +50,13 @@ def test_what_is_given_stays():
 def test_trees_that_are_all_alike_are_grown_once():
     assert plan([3] * 6, {"max_depth": 2, "n_features": 2}).n_trees == 3
     assert plan([3] * 6, {"max_depth": 2, "n_features": 4, "n_ensembles": 1}).n_trees == 128
+
+
+def test_trees_that_vote_once_differ():
+    varied = replace(facts([4] * 6, epsilon=0.3, n_records=1_400.0), varied=True)
+    found = make_plan(varied, **AUTO)
+    assert (found.n_trees, found.n_ensembles, found.n_features) == (128, 1, 6)
+    assert found.max_depth < 6
 
 
 def test_without_a_number_of_records_all_features_are_taken_together():

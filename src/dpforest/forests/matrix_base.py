@@ -131,6 +131,7 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
                 *_count_noise(price),
                 n_records=n_records,
                 alike=self._alike(),
+                varied=self.voting == "hard" and self._alike() == 1,
             ),
             n_trees=self.n_estimators,
             max_depth=self.max_depth,

@@ -52,6 +52,8 @@ class Facts:
         A public guess or a paid-for number of records, positive.
     alike : int
         Trees that an ensemble should have when all are alike: one, where trees share records.
+    varied : bool
+        Whether trees should differ, as one vote of each is all that counts.
     """
 
     bins: FeatureBins
@@ -59,6 +61,7 @@ class Facts:
     order: Literal[1, 2]
     n_records: float | None
     alike: int = 1
+    varied: bool = False
 
 
 def make_plan(
@@ -72,8 +75,9 @@ def make_plan(
     """Choose what is left to ``"auto"``: the error formula needs no data, so the choice is free.
 
     With a number of records, the shape with the largest `merit` is taken, of those with a domain
-    of at most `AUTO_CELLS` cells an ensemble. Without one, an ensemble has all features when their
-    domain has at most so many cells, else as many as fit, and there are at most `MOST_ENSEMBLES`.
+    of at most `AUTO_CELLS` cells an ensemble. Without one, or where trees should differ, an
+    ensemble has all features when their domain has at most so many cells, else as many as fit, and
+    there are at most `MOST_ENSEMBLES`.
     Trees that ask all features of their ensemble are all alike, and there are ``facts.alike`` of
     them; else there are `AUTO_TREES`, as more trees do not add noise.
 
@@ -90,10 +94,12 @@ def make_plan(
     d = len(facts.bins)
     largest = np.sort(facts.bins.n_bins.astype(np.float64))[::-1]
     fits = max(1, int((np.cumprod(largest) <= AUTO_CELLS).sum()))
+    if facts.n_records is None or facts.varied:
+        n_features = most = fits if n_features == "auto" else min(d, n_features)
+        few = min(MOST_ENSEMBLES, math.ceil(d / most))
+        n_ensembles = few if n_ensembles == "auto" else n_ensembles
     if facts.n_records is None:
-        own = fits if n_features == "auto" else min(d, n_features)
-        few = min(MOST_ENSEMBLES, math.ceil(d / own))
-        q = few if n_ensembles == "auto" else n_ensembles
+        own, q = int(n_features), int(n_ensembles)
         # Nothing is known that could tell one depth from another.
         h = own if max_depth == "auto" else min(max_depth, own)
     else:
@@ -137,7 +143,8 @@ def merit(facts: Facts, n_features: int, n_ensembles: int, depth: int) -> float:
     the f features; half the records count as noise too, as they are a sample. With x the records a
     deviation, a group of h features that are asked together
     is worth h^1.25 x^2 / (1 + x^2 / 9): little when noise drowns it, and no more than 9 h^1.25
-    however small the noise. There are q f / h such groups, or as many as the features allow.
+    however small the noise. There are q f / h such groups, or as many as the features allow;
+    trees that should differ are one such group each.
     """
     d, f, q, h = len(facts.bins), n_features, n_ensembles, depth
     size = float(np.exp(np.log(facts.bins.n_bins).mean()))
@@ -146,4 +153,5 @@ def merit(facts: Facts, n_features: int, n_ensembles: int, depth: int) -> float:
     noise: float = facts.deviation * q**share * strategy
     records = (facts.n_records or 0.0) * size ** (-CONCENTRATION * h)
     x2 = records**2 / (noise**2 + records / 2)
-    return float(min(q * f, d) / h * h**TOGETHER * x2 / (1 + x2 / ENOUGH**2))
+    groups = 1.0 if facts.varied else min(q * f, d) / h
+    return float(groups * h**TOGETHER * x2 / (1 + x2 / ENOUGH**2))
