@@ -1,7 +1,8 @@
 """Bars of the matrix forests that are no accuracy or time: ``python -m benchmarks.matrix``.
 
 Expected error against Kronecker p-Identity with p = 1, the authors' choice, on all settings of
-their published runs; and accuracy by the number of queries (Figure 3b).
+their published runs; accuracy by the number of queries (Figure 3b); and accuracy of the automatic
+shape against a grid of depths.
 """
 
 import itertools
@@ -26,9 +27,13 @@ SETTINGS = [
     ("balance_scale@mrf", 2, 16, 1, "auto"),
     ("heart@mrf", 2, 102, 3, 4),
     ("mushroom@mrf", 3, 125, 5, 4),
+    ("mushroom@mrf", 3, 125, 5, 3),
     ("adult@mrf", 6, 16, 1, "auto"),
 ]
 QUERIES = (5, 10, 50, 100, 500, 1000)
+AUTO_ON = ("car", "iris", "balance_scale", "heart", "mushroom", "adult", "nursery", "tic_tac_toe",
+           "voting")  # fmt: skip
+DEPTHS = (1, 2, 3, 4)
 
 
 def errors() -> Table:
@@ -75,7 +80,39 @@ def queries(seeds: int = 10) -> Table:
     return table
 
 
+def auto(seeds: int = 3) -> Table:
+    """The automatic shape, and 64 trees of each depth over all features (or what fits)."""
+    table = Table("data", "epsilon", "estimator", "auto", "shape", *(f"depth {h}" for h in DEPTHS))
+    for dataset, epsilon in itertools.product(AUTO_ON, (0.1, 1.0)):
+        for make in (MatrixForestClassifier, MatrixForestPredictor):
+            hint = {} if make is MatrixForestClassifier else {"n_hint": len(_part(dataset).train.y)}
+            found = [_scores(make, dataset, seeds, epsilon=epsilon, **hint)]
+            for depth in DEPTHS:
+                shape = {"max_depth": depth, "n_estimators": 64}
+                found.append(_scores(make, dataset, seeds, epsilon=epsilon, **shape))
+            (_, plan), *_ = found
+            shape = f"{plan.n_ensembles} x {plan.n_features}, depth {plan.max_depth}"
+            first, *others = (f"{score:.3f}" for score, _ in found)
+            table.add_row(dataset, f"{epsilon:g}", make.__name__[12:], first, shape, *others)
+    return table
+
+
+def _scores(make, dataset: str, seeds: int, **settings):
+    scores = []
+    for seed in range(seeds):
+        parts = _part(dataset, seed)
+        model = make(schema=parts.train.schema, random_state=seed, **settings)
+        model.fit(parts.train.X, parts.train.y)
+        scores.append((model.predict(parts.test.X) == parts.test.y).mean())
+    return np.mean(scores), model.plan_
+
+
+def _part(dataset: str, seed: int = 0):
+    return split(dataset, None, 0.2, seed)
+
+
 if __name__ == "__main__":
     console = Console(width=120)
     console.print("Expected error, chosen over Kronecker p-Identity with p = 1", errors())
     console.print("Figure 3b: accuracy by the number of queries", queries())
+    console.print("The automatic shape against a grid of depths, accuracy", auto())

@@ -1,3 +1,4 @@
+import copy
 import math
 
 import numpy as np
@@ -13,12 +14,10 @@ from dpforest import (
     datasets,
     load_model,
 )
-from dpforest.forests.matrix_base import make_plan
 from dpforest.privacy.spends import Pure
 from dpforest.privacy.strategies import expected_error
 from dpforest.privacy.strategies.choose import STRATEGIES
 from dpforest.privacy.strategies.optimise import best_kronecker
-from dpforest.trees.structure import FeatureBins
 
 SCHEMA = Schema(
     (
@@ -56,7 +55,8 @@ def test_every_strategy_learns_and_spends_exactly_its_epsilon(data, strategy, de
 
 
 @pytest.mark.parametrize(
-    "settings", [{"sampling": "disjoint"}, {"voting": "hard"}, {"n_ensembles": 3}]
+    "settings",
+    [{"sampling": "disjoint"}, {"voting": "hard"}, {"voting": "weighted"}, {"n_ensembles": 3}],
 )
 def test_baselines_votes_and_ensembles(data, settings):
     model = make(epsilon=5.0, **settings).fit(*data)
@@ -72,6 +72,18 @@ def test_without_noise_all_strategies_give_the_exact_leaf_counts(data, strategy)
     np.testing.assert_allclose(model.leaf_values_, exact, atol=1e-6)
     assert exact.sum() == pytest.approx(8 * 900)
     assert model.ledger_.guarantee is None
+
+
+def test_the_deviations_are_those_of_the_noise(data):
+    """Of each leaf's noise: Laplace noise on the leaves, and cells added up over a leaf."""
+    disjoint = make(epsilon=0.1, sampling="disjoint").fit(*data)
+    np.testing.assert_allclose(disjoint.leaf_deviations_, math.sqrt(2) / 0.1, rtol=0.01)
+    laplace = make(epsilon=0.1, strategy="laplace").fit(*data)
+    np.testing.assert_allclose(laplace.leaf_deviations_, 8 * math.sqrt(2) / 0.1, rtol=0.01)
+    cells = make(epsilon=0.1, strategy="identity").fit(*data)
+    summed = np.prod(np.where(cells.ensembles_[0].leaf_cells < 0, [3, 2, 3, 2], 1), axis=1)
+    np.testing.assert_allclose(cells.leaf_deviations_, np.sqrt(2 * summed) / 0.1, rtol=0.01)
+    assert not make(epsilon=math.inf).fit(*data).leaf_deviations_.any()
 
 
 def test_counts_match_a_plain_loop(data):
@@ -116,7 +128,7 @@ def test_auto_pays_for_a_count_and_a_hint_saves_it(data):
     auto = make(max_depth="auto", n_estimators="auto").fit(*data)
     assert len(auto.ledger_.entries) == 2
     assert auto.ledger_.epsilon == pytest.approx(1.0, rel=1e-9)
-    assert auto.plan_.n_trees == 128
+    assert auto.plan_.n_trees == auto.plan_.n_ensembles
     assert len(make(max_depth="auto", n_hint=900).fit(*data).ledger_.entries) == 1
 
 
@@ -136,24 +148,6 @@ def test_paid_cuts_follow_the_records():
     assert MatrixForestClassifier(**settings).fit(X, y).score(X, y) < 0.7
 
 
-def test_the_plan_follows_from_public_facts():
-    def plan(n_values, **given):
-        sizes = np.array(n_values)
-        bins = FeatureBins(sizes, sizes, np.ones(len(sizes), bool))
-        given = {"epsilon": 1.0, "n_records": 10_000.0} | given
-        auto = {"n_trees": "auto", "max_depth": "auto", "n_ensembles": "auto", "n_features": "auto"}
-        return make_plan(bins, **auto | given)
-
-    small = plan([4, 4, 3])
-    assert (small.n_ensembles, small.n_features) == (1, 3)
-    large = plan([5] * 40)
-    assert large.n_ensembles == 4
-    assert 5.0**large.n_features <= 1 << 17
-    assert plan([4] * 6, epsilon=0.01).max_depth <= plan([4] * 6, epsilon=10.0).max_depth
-    assert plan([4] * 6, n_records=100.0).max_depth <= plan([4] * 6, n_records=1e7).max_depth
-    assert plan([4] * 6, max_depth=9).max_depth == 6
-
-
 def test_a_saved_model_predicts_the_same(data, tmp_path):
     model = make(n_ensembles=2, features_per_ensemble=3).fit(*data)
     path = tmp_path / "model.dpforest"
@@ -162,10 +156,12 @@ def test_a_saved_model_predicts_the_same(data, tmp_path):
     np.testing.assert_array_equal(model.predict_proba(data[0]), again.predict_proba(data[0]))
     assert again.ledger_.epsilon == model.ledger_.epsilon
     assert again.plan_ == model.plan_
-    model.leaf_values_ = model.leaf_values_[1:]
-    model.save(path)
-    with pytest.raises(ModelFileError):
-        load_model(path)
+    for name in ("leaf_values_", "leaf_deviations_"):
+        broken = copy.deepcopy(model)
+        setattr(broken, name, getattr(model, name)[1:])
+        broken.save(path)
+        with pytest.raises(ModelFileError):
+            load_model(path)
 
 
 @pytest.mark.parametrize(

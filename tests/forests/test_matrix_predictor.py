@@ -11,7 +11,12 @@ from dpforest.records.store import LocalStore
 SCHEMA = Schema(
     tuple(CategoricalFeature(f"x{j}", (0, 1, 2)) for j in range(4)), Target(classes=(0, 1))
 )
-MODES = [("batch", "weighted"), ("subsample", "weighted"), ("subsample", "hard")]
+MODES = [
+    ("batch", "log_odds"),
+    ("batch", "weighted"),
+    ("subsample", "log_odds"),
+    ("subsample", "hard"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +58,8 @@ def test_it_learns(data, mode, voting):
 def test_votes_without_noise_are_those_of_the_definition(data):
     """V = Q T^T T D, by plain loops."""
     X, y = data
-    model = make(epsilon=math.inf, n_ensembles=2, features_per_ensemble=3).fit(X, y)
+    settings = {"n_ensembles": 2, "features_per_ensemble": 3, "voting": "weighted"}
+    model = make(epsilon=math.inf, **settings).fit(X, y)
     votes = model.votes(X[:20])
     expected = np.zeros((20, 2))
     for ensemble in model.ensembles_:
@@ -63,6 +69,14 @@ def test_votes_without_noise_are_those_of_the_definition(data):
             counts = np.array([(inside & (y == k)).sum() for k in (0, 1)])
             expected[inside[:20]] += counts
     np.testing.assert_allclose(votes, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["batch", "subsample"])
+def test_one_ensemble_predicts_the_same_by_counts_and_by_their_logarithms(data, mode):
+    found = [make(mode=mode, voting=v).fit(*data) for v in ("weighted", "log_odds")]
+    weighted, logs = (model.predict_proba(data[0][:40]) for model in found)
+    np.testing.assert_allclose(logs.sum(axis=1), 1)
+    np.testing.assert_array_equal(weighted.argmax(axis=1), logs.argmax(axis=1))
 
 
 def test_workloads_are_the_votes_as_matrices(data):
@@ -77,6 +91,26 @@ def test_workloads_are_the_votes_as_matrices(data):
     q[np.arange(9), np.ravel_multi_index(X[:9].T, (3,) * 4)] = 1
     np.testing.assert_array_equal(w.matrix().toarray(), q @ t.T @ t)
     np.testing.assert_array_equal(rows.matrix().toarray(), q @ t.T)
+
+
+def test_labels_lean_to_class_totals_that_are_paid_for(data):
+    X, y = data[0], (np.arange(len(data[1])) % 10 == 0).astype(int)
+    shape = {"mode": "subsample", "voting": "hard", "n_estimators": 30, "epsilon": 0.5}
+    leaning, plain = make(**shape).fit(X, y), make(strategy="laplace", **shape).fit(X, y)
+    assert leaning.score(X[:100], y[:100]) == 0.9 > plain.score(X[:100], y[:100])
+    (entry,) = leaning.ledger_.entries
+    _, totals = entry.parts
+    assert totals.label == "class totals"
+    assert float(totals.cost().epsilon) == pytest.approx(0.05, rel=1e-9)
+    assert leaning.ledger_.epsilon == pytest.approx(0.5, rel=1e-9)
+
+
+def test_labels_need_many_trees_of_a_kind_and_counts_one(data):
+    shape = {"n_estimators": "auto", "max_depth": "auto", "n_hint": 1_200, "mode": "subsample"}
+    labels = make(voting="hard", **shape).fit(*data).plan_
+    assert labels.n_trees == 64 * labels.n_ensembles
+    counts = make(**shape).fit(*data).plan_
+    assert counts.n_trees == counts.n_ensembles
 
 
 def test_a_refused_batch_reads_nothing(data, monkeypatch):
@@ -108,8 +142,10 @@ class InterruptAt:
         return self
 
 
-@pytest.mark.parametrize("mode", ["batch", "subsample"])
-def test_an_interrupt_at_any_step_never_leaves_noise_unpaid(data, monkeypatch, mode):
+@pytest.mark.parametrize(
+    ("mode", "voting"), [("batch", "log_odds"), ("subsample", "log_odds"), ("subsample", "hard")]
+)
+def test_an_interrupt_at_any_step_never_leaves_noise_unpaid(data, monkeypatch, mode, voting):
     drawn = []
     right = AdditiveNoise.added_to
 
@@ -119,7 +155,8 @@ def test_an_interrupt_at_any_step_never_leaves_noise_unpaid(data, monkeypatch, m
 
     monkeypatch.setattr(AdditiveNoise, "added_to", watched)
     X, y = data[0][:50], data[1][:50]
-    model = make(mode=mode, strategy="identity", n_estimators=2, n_ensembles=2).fit(X, y)
+    settings = {"mode": mode, "voting": voting, "strategy": "identity"}
+    model = make(n_estimators=2, n_ensembles=2, **settings).fit(X, y)
     paid_after = 0
     for n in range(2_000):
         model.fit(X, y)
@@ -156,6 +193,7 @@ def test_the_predictor_is_not_saved(data, tmp_path):
         ({"epsilon_per_batch": 3.0}, "at most epsilon"),
         ({"epsilon_per_batch": 1.0, "delta": 1e-6}, "delta goes to one batch"),
         ({"mode": "loud"}, "mode must be one of"),
+        ({"voting": "loud"}, "voting must be one of"),
     ],
 )
 def test_wrong_parameters_are_refused(data, settings, message):
@@ -163,8 +201,9 @@ def test_wrong_parameters_are_refused(data, settings, message):
         make(**settings).fit(*data)
 
 
-def test_gaussian_batches(data):
-    model = make(delta=1e-6).fit(*data)
+@pytest.mark.parametrize(("mode", "voting"), MODES)
+def test_gaussian_batches(data, mode, voting):
+    model = make(delta=1e-6, mode=mode, voting=voting).fit(*data)
     model.predict(data[0][:40])
     assert model.ledger_.epsilon <= 2.0
     assert model.ledger_.delta == 1e-6

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +15,15 @@ from dpforest.privacy.opening import open_table
 from dpforest.privacy.protection import Protection
 from dpforest.privacy.randomness import RandomBits
 from dpforest.privacy.spends import Gaussian, Pure
-from dpforest.privacy.strategies import Paths, Rows, choose_strategy, marginals
+from dpforest.privacy.strategies import Change, Identity, Paths, Rows, choose_strategy, marginals
 from dpforest.privacy.strategies.choose import build_strategy
-from dpforest.privacy.workload_answers import SMALL_DOMAIN, Cells, OwnLeaves, Question
+from dpforest.privacy.workload_answers import (
+    SMALL_DOMAIN,
+    Cells,
+    OwnLeaves,
+    Question,
+    half_votes,
+)
 from dpforest.records.frames import Frame
 from dpforest.records.tables import FoldedEncoding
 from dpforest.trees.growers import grow_multiway
@@ -63,6 +70,8 @@ def questions():
         sparse.csr_array(np.random.default_rng(0).integers(0, 2, (4, forest.n_leaves)) * 1.0)
     )
     found = {n: Question(n, STUMPS, build_strategy(n, STUMPS, 1), cells) for n in names}
+    everyone = Paths((), np.zeros((1, 0), np.int64))
+    found["class totals"] = Question("totals", everyone, Identity(()), Cells((), N_BINS))
     for name in ("identity", "mixture"):
         for labels in (False, True):
             label = f"{name} leaves {labels}"
@@ -116,11 +125,38 @@ def test_the_check_catches_noise_that_is_too_small(measured, monkeypatch):
     monkeypatch.setattr(
         curator,
         "noise_for",
-        lambda strategy, price, steps, changes: AdditiveNoise.for_price(
-            price, l1=max(1, right(strategy, price, steps, changes).parameter // 4), l2=1.0
+        lambda strategy, price, steps, change: AdditiveNoise.for_price(
+            price, l1=max(1, right(strategy, price, steps, change).parameter // 4), l2=1.0
         ),
     )
     assert worst_loss("mixture", Pure(EPSILON), "add_remove", measured) > EPSILON
+
+
+def label_changes(votes):
+    """The changes of L1 and of squared L2 norm that one more record makes, at worst."""
+    l1 = l2 = 0
+    for n_classes in (2, 3, 4):
+        counts = np.array(list(itertools.product(range(4), repeat=n_classes)))
+        for k in range(n_classes):
+            change = votes(counts + np.eye(n_classes, dtype=int)[k]) - votes(counts)
+            l1 = max(l1, np.abs(change).sum(axis=1).max())
+            l2 = max(l2, (change**2).sum(axis=1).max())
+    return Change(l1, l2)
+
+
+def test_a_record_changes_the_label_of_a_leaf_by_one_vote_in_all():
+    """In halves of votes, for all counts up to 3 of up to four classes."""
+    forest = grow_multiway(
+        FoldedEncoding.from_schema(SCHEMA).feature_bins, 1, 1, np.random.default_rng(0)
+    )
+    population = OwnLeaves(forest, labels=True)
+    assert label_changes(half_votes) == population.change
+    assert population.unit == 2
+
+
+def test_control_a_label_that_settles_equals_changes_by_two_votes():
+    settled = label_changes(lambda counts: 2 * np.eye(counts.shape[1])[counts.argmax(axis=1)])
+    assert settled.l1 == 4
 
 
 @pytest.mark.parametrize("price", [Pure(0.5), Gaussian(0.3)])
@@ -140,9 +176,22 @@ def test_the_error_of_released_leaf_counts_is_the_expected_one(price):
         for _ in range(300):
             curator = open_world(world, epsilon=10.0, delta=1e-2, bits=bits)
             (answers,) = curator.answer_workload([question], 2, price)
-            errors.append(((answers - exact) ** 2).sum() / 2)
+            assert (answers.deviations**2).sum() == pytest.approx(choice.expected_error)
+            errors.append(((answers.values - exact) ** 2).sum() / 2)
         spread = np.std(errors) / math.sqrt(len(errors))
         assert abs(np.mean(errors) - choice.expected_error) < 6 * spread, name
+
+
+def test_a_total_is_answered_from_the_same_measurements():
+    everyone = Paths((3, 2), np.full((1, 2), -1))
+    (question,) = (q for name, q in questions().items() if name == "identity")
+    curator = open_world(list(RECORDS) * 3, epsilon=2.0)
+    asked = replace(question, total=everyone, price=Pure(2))
+    (answers,) = curator.answer_workload([asked], 2, Pure(1))
+    first, second = answers.values[:3].sum(axis=0), answers.values[3:].sum(axis=0)
+    np.testing.assert_allclose(answers.total.values[0], first)
+    np.testing.assert_allclose(first, second)
+    assert curator.ledger.epsilon == 2.0
 
 
 def test_everything_is_debited_before_anything_is_read():
@@ -182,5 +231,7 @@ def test_large_domains_are_counted_table_by_table():
     question = Question("two leaves", paths, strategy, population)
     (answers,) = curator.answer_workload([question], 2, Pure("inf"))
     for k in (0, 1):
-        assert answers[0, k] == pytest.approx(((X[:, 0] == 1) & (X[:, 8] == 2) & (y == k)).sum())
-        assert answers[1, k] == pytest.approx(((X[:, 3] == 0) & (y == k)).sum())
+        assert answers.values[0, k] == pytest.approx(
+            ((X[:, 0] == 1) & (X[:, 8] == 2) & (y == k)).sum()
+        )
+        assert answers.values[1, k] == pytest.approx(((X[:, 3] == 0) & (y == k)).sum())

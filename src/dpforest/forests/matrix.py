@@ -12,23 +12,26 @@ from dpforest.forests.base import Neighbors, Streams
 from dpforest.forests.binning import BinSizes, choose_bins, needs_bins
 from dpforest.forests.files import named, of_group
 from dpforest.forests.matrix_base import (
-    Auto,
     MatrixForest,
     MatrixVoting,
-    Plan,
     class_votes,
     price_each,
+    prior_of,
+    probabilities,
+    total_of,
 )
+from dpforest.forests.matrix_plan import Auto, Plan
 from dpforest.forests.parameters import check_choice
+from dpforest.privacy.additive import AdditiveNoise
 from dpforest.privacy.curator import Curator, Sampling
 from dpforest.privacy.spends import Pure, exact
 from dpforest.privacy.strategies import Choice, Paths, Workload
-from dpforest.privacy.workload_answers import Cells, Question
+from dpforest.privacy.workload_answers import Answers, Cells, Question
 from dpforest.records.routing import add_leaf_values
 from dpforest.records.tables import FoldedEncoding
 from dpforest.schema import Schema
 from dpforest.trees.structure import Forest
-from dpforest.trees.votes import normalise
+from dpforest.trees.votes import Prior
 
 CUT_SHARE = 0.1  # of epsilon, for cuts that are paid for
 CELLS_A_BIN = 8  # of the finer grid on which they are looked for
@@ -51,10 +54,10 @@ class MatrixForestClassifier(MatrixForest):
         What is public of the table; numeric features need few bins, best by declared cuts.
     n_estimators, max_depth, n_ensembles, features_per_ensemble : int or "auto", default="auto"
         The shape: trees in all, their depth, ensembles, and the features of each. ``"auto"``
-        follows `dpforest.forests.matrix_base.make_plan`, from the error formula.
+        follows `dpforest.forests.matrix_plan.make_plan`, from the error formula.
     n_hint : int, optional
-        A public guess of the number of records, for ``max_depth="auto"``. Without it a fiftieth of
-        epsilon pays for a noisy count.
+        A public guess of the number of records, which ``"auto"`` goes by. Without it, and with
+        ``max_depth="auto"``, a fiftieth of epsilon pays for a noisy count.
     strategy : str, default="auto"
         ``"auto"`` takes the least expected error; or ``"identity"``, ``"marginals"``,
         ``"kronecker"``, ``"p_identity"``, ``"mixture"``; or ``"laplace"``, plain Laplace noise on
@@ -62,8 +65,10 @@ class MatrixForestClassifier(MatrixForest):
     sampling : {"shared", "disjoint"}, default="shared"
         ``"disjoint"`` deals the records out to the trees and adds Laplace noise to each (the
         baseline "disjoint" of the paper); it takes no strategy and no delta.
-    voting : {"weighted", "hard"}, default="weighted"
-        A leaf votes with its counts, or once for its largest class.
+    voting : {"log_odds", "weighted", "hard"}, default="log_odds"
+        A leaf votes with the logarithms of its classes' shares, which known noise draws together
+        (`dpforest.trees.votes.log_shares`); with its counts; or once for its largest class, as in
+        the paper.
     max_bins : int, default=5
         Bins of a numeric feature without declared cuts.
     cuts : {"schema", "quantiles"}, default="schema"
@@ -76,6 +81,10 @@ class MatrixForestClassifier(MatrixForest):
     ----------
     leaf_values_ : ndarray of float64, shape (n_leaves, n_classes)
         What was released.
+    leaf_deviations_ : ndarray of float64, shape (n_leaves,)
+        The standard deviation of the noise in each leaf; public.
+    prior_ : Prior or None
+        The shares of the classes by what was released; None for the baselines.
     choices_ : list of Choice
         The strategy of each ensemble, with the expected errors of all that were considered.
     plan_, ensembles_, forest_
@@ -101,7 +110,8 @@ class MatrixForestClassifier(MatrixForest):
     ...      ["rainy", "false"], ["rainy", "false"], ["rainy", "true"]]
     >>> y = ["no", "no", "yes", "yes", "yes", "no"]
     >>> model = MatrixForestClassifier(
-    ...     epsilon=math.inf, schema=schema, n_estimators=2, max_depth=1, random_state=2
+    ...     epsilon=math.inf, schema=schema, n_estimators=2, max_depth=1, voting="weighted",
+    ...     random_state=2,
     ... ).fit(X, y)
 
     T, the ways to the leaves over the six cells of the domain; and C = T D, the leaf counts:
@@ -140,7 +150,7 @@ class MatrixForestClassifier(MatrixForest):
         n_hint: int | None = None,
         strategy: str = "auto",
         sampling: Sampling = "shared",
-        voting: MatrixVoting = "weighted",
+        voting: MatrixVoting = "log_odds",
         max_bins: int = 5,
         cuts: Literal["schema", "quantiles"] = "schema",
         neighbors: Neighbors = "add_remove",
@@ -159,6 +169,7 @@ class MatrixForestClassifier(MatrixForest):
             features_per_ensemble=features_per_ensemble,
             n_hint=n_hint,
             strategy=strategy,
+            voting=voting,
             max_bins=max_bins,
             neighbors=neighbors,
             max_records_per_group=max_records_per_group,
@@ -167,7 +178,6 @@ class MatrixForestClassifier(MatrixForest):
             verbose=verbose,
         )
         self.sampling = sampling
-        self.voting = voting
         self.cuts = cuts
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
@@ -189,14 +199,17 @@ class MatrixForestClassifier(MatrixForest):
         curator = self._prepare(X, y, groups, streams)
         with self._spending():
             paid_cuts = self.cuts == "quantiles" and bool(needs_bins(self.schema_))
-            needs_count = paid_cuts or self.max_depth == "auto"
-            n_records = self._count(curator) if needs_count else 0.0
-            if paid_cuts:
+            known = paid_cuts or self.max_depth == "auto" or self.n_hint is not None
+            n_records = self._count(curator) if known else None
+            if paid_cuts and n_records is not None:
                 self._choose_cuts(curator, n_records)
             self._grow(self._plan(float(self.epsilon), n_records), streams.structure)
             self.choices_: list[Choice] = []
             release = self._release if self.sampling == "shared" else self._release_disjoint
-            self.leaf_values_ = release(curator)
+            released = release(curator)
+            self.leaf_values_ = np.concatenate([a.values for a in released])
+            self.leaf_deviations_ = np.concatenate([a.deviations for a in released])
+            self.prior_ = prior_of(released)
         if self.verbose:
             print(self.ledger_.explain())
         return self
@@ -209,12 +222,12 @@ class MatrixForestClassifier(MatrixForest):
     def votes(self, X: Any) -> NDArray[np.float64]:
         """The votes of all trees for each class: V of the paper."""
         bins = self._bins(X)
-        table = class_votes(self.leaf_values_, self.voting)
+        table = class_votes(self.leaf_values_, self.leaf_deviations_, self.prior_, self.voting)
         return add_leaf_values(self.forest_, bins, table, self.n_jobs)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The votes for each class, as probabilities."""
-        return normalise(self.votes(X))
+        return probabilities(self.votes(X), self.voting, self.forest_.n_trees)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the most votes."""
@@ -224,7 +237,6 @@ class MatrixForestClassifier(MatrixForest):
     def _check_parameters(self, groups: Any) -> None:
         super()._check_parameters(groups)
         check_choice("sampling", self.sampling, ("shared", "disjoint"))
-        check_choice("voting", self.voting, ("hard", "weighted"))
         check_choice("cuts", self.cuts, ("schema", "quantiles"))
         if self.sampling == "disjoint" and (self.delta or self.strategy not in ("auto", "laplace")):
             raise ValueError(
@@ -240,28 +252,26 @@ class MatrixForestClassifier(MatrixForest):
         self.encoding_ = FoldedEncoding(self.schema_, found.encoding.cuts)
         curator.encode(self.encoding_)
 
-    def _release(self, curator: Curator) -> NDArray[np.float64]:
+    def _release(self, curator: Curator) -> list[Answers]:
         workloads = self.workloads()
         price = price_each(curator.ledger.unspent_epsilon, self.delta, len(workloads))
         self.choices_ = self._choose(workloads, price)
         n_bins = tuple(int(n) for n in self.encoding_.n_bins)
         questions = [
-            Question(label, w, choice.strategy, Cells(e.features, n_bins))
+            Question(label, w, choice.strategy, Cells(e.features, n_bins), total_of(w, choice))
             for label, w, choice, e in zip(
                 self._named(self.choices_), workloads, self.choices_, self.ensembles_, strict=True
             )
         ]
-        answers = curator.answer_workload(questions, len(self.classes_), price)
-        return np.concatenate(answers)
+        return curator.answer_workload(questions, len(self.classes_), price)
 
-    def _release_disjoint(self, curator: Curator) -> NDArray[np.float64]:
+    def _release_disjoint(self, curator: Curator) -> list[Answers]:
+        epsilon, steps = curator.ledger.unspent_epsilon, curator.ledger.protection.steps
         counts = curator.leaf_counts(
-            self.forest_,
-            len(self.classes_),
-            epsilon=curator.ledger.unspent_epsilon,
-            sampling="disjoint",
+            self.forest_, len(self.classes_), epsilon=epsilon, sampling="disjoint"
         )
-        return counts.astype(np.float64)
+        noise = AdditiveNoise.for_price(Pure(epsilon), l1=steps, l2=float(steps))
+        return [Answers(counts.astype(np.float64), np.full(len(counts), noise.deviation))]
 
     def _facts(self) -> dict[str, Any]:
         ensembles = [
@@ -273,10 +283,15 @@ class MatrixForestClassifier(MatrixForest):
             self.plan_.n_ensembles,
             self.plan_.n_features,
         ]
-        return super()._facts() | {"ensembles": ensembles, "plan": plan}
+        prior = None if self.prior_ is None else self.prior_.shares.tolist()
+        return super()._facts() | {"ensembles": ensembles, "plan": plan, "prior": prior}
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {**named("forest", self.forest_.to_arrays()), "leaf_values": self.leaf_values_}
+        return {
+            **named("forest", self.forest_.to_arrays()),
+            "leaf_values": self.leaf_values_,
+            "leaf_deviations": self.leaf_deviations_,
+        }
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
@@ -285,7 +300,15 @@ class MatrixForestClassifier(MatrixForest):
         self.plan_ = Plan(*map(int, facts["plan"]))
         self.forest_ = Forest.from_arrays(of_group("forest", arrays))
         self.leaf_values_ = arrays["leaf_values"]
-        if self.leaf_values_.shape != (self.forest_.n_leaves, len(self.classes_)):
+        self.leaf_deviations_ = arrays["leaf_deviations"]
+        shares = facts["prior"]
+        self.prior_ = shares and Prior(np.array(shares, np.float64), self.plan_.n_ensembles)
+        n_leaves, n_classes = self.forest_.n_leaves, len(self.classes_)
+        if (
+            self.leaf_values_.shape != (n_leaves, n_classes)
+            or self.leaf_deviations_.shape != (n_leaves,)
+            or (self.prior_ is not None and self.prior_.shares.shape != (n_classes,))
+        ):
             raise ValueError("the leaves do not fit the forest")
         inner = self.forest_.n_children > 0
         if self.forest_.feature.max(initial=0) >= self.n_features_in_ or not np.array_equal(

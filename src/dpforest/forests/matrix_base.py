@@ -3,46 +3,44 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, Literal
+from fractions import Fraction
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import ClassifierMixin
 from threadpoolctl import threadpool_limits
 
 from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
+from dpforest.forests.matrix_plan import Auto, Facts, Plan, make_plan
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
 from dpforest.privacy.accounting import mu_for
 from dpforest.privacy.additive import Price
 from dpforest.privacy.curator import Curator
 from dpforest.privacy.spends import Amount, Gaussian, Pure, exact
-from dpforest.privacy.strategies import STRATEGIES, Choice, Workload, choose_strategy
+from dpforest.privacy.strategies import (
+    STRATEGIES,
+    Choice,
+    Paths,
+    Rows,
+    Workload,
+    choose_strategy,
+)
+from dpforest.privacy.workload_answers import Answers
 from dpforest.records.tables import FoldedEncoding
 from dpforest.records.threads import count_threads
 from dpforest.schema import Schema
 from dpforest.trees.ensembles import Ensemble, grow_ensembles, join_forests
-from dpforest.trees.structure import FeatureBins
+from dpforest.trees.votes import Prior, log_shares, mean_shares, normalise, pooled_prior
 
-Auto = Literal["auto"]
-MatrixVoting = Literal["hard", "weighted"]
+MatrixVoting = Literal["log_odds", "weighted", "hard"]
+VOTING: tuple[str, ...] = get_args(MatrixVoting)
 
+ALL_OF_IT = Fraction(1)
 COUNT_SHARE = 0.02  # of epsilon, for the noisy number of records that "auto" needs
-AUTO_TREES = 128  # more trees cost nothing here, but time
-AUTO_CELLS = 1 << 17  # a domain that is quick to measure
-RECORDS_A_SIGMA = 3.0  # records that a leaf should hold for each standard deviation of its noise
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The shape of a matrix forest."""
-
-    n_trees: int
-    max_depth: int
-    n_ensembles: int
-    n_features: int
 
 
 class MatrixForest(ClassifierMixin, PrivateEstimator):
@@ -60,6 +58,7 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
         features_per_ensemble: int | Auto = "auto",
         n_hint: int | None = None,
         strategy: str = "auto",
+        voting: MatrixVoting = "log_odds",
         max_bins: int = 5,
         neighbors: Neighbors = "add_remove",
         max_records_per_group: int | None = None,
@@ -76,6 +75,7 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
         self.features_per_ensemble = features_per_ensemble
         self.n_hint = n_hint
         self.strategy = strategy
+        self.voting = voting
         self.max_bins = max_bins
         self.neighbors = neighbors
         self.max_records_per_group = max_records_per_group
@@ -91,6 +91,7 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
             _refuse_empty_ensembles(int(self.n_ensembles), int(self.n_estimators))
         if self.n_hint is not None:
             check_count("n_hint", self.n_hint)
+        check_choice("voting", self.voting, VOTING)
         check_choice("strategy", self.strategy, ("auto", *STRATEGIES))
         check_count("max_bins", self.max_bins, low=2)
 
@@ -121,17 +122,26 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
             return float(self.n_hint)
         return max(curator.count(Pure(exact(COUNT_SHARE) * exact(self.epsilon))), 1.0)
 
-    def _plan(self, epsilon: float, n_records: float) -> Plan:
-        """The shape, from public facts and, for an automatic depth, a number of records."""
+    def _plan(self, epsilon: float, n_records: float | None) -> Plan:
+        """The shape, from public facts and, where there is one, a number of records."""
+        price = price_each(exact(epsilon), self.delta, 1)
         return make_plan(
-            self.encoding_.feature_bins,
-            epsilon=epsilon,
-            n_records=n_records,
+            Facts(
+                self.encoding_.feature_bins,
+                *_count_noise(price),
+                n_records=n_records,
+                alike=self._alike(),
+                varied=self.voting == "hard" and self._alike() == 1,
+            ),
             n_trees=self.n_estimators,
             max_depth=self.max_depth,
             n_ensembles=self.n_ensembles,
             n_features=self.features_per_ensemble,
         )
+
+    def _alike(self) -> int:
+        """Trees of an ensemble that are all alike: one of them will do."""
+        return 1
 
     def _domain(self, ensemble: Ensemble) -> tuple[int, ...]:
         return tuple(int(self.encoding_.n_bins[j]) for j in ensemble.features)
@@ -155,55 +165,20 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
         ]
 
 
-def price_each(epsilon: Amount, delta: float, n_ensembles: int) -> Price:
-    """The share of each ensemble: Laplace when delta is 0, Gaussian otherwise."""
+def _count_noise(price: Price) -> tuple[float, Literal[1, 2]]:
+    """The deviation of a count's noise at a price, and the order of its norm."""
+    if isinstance(price, Gaussian):
+        return 1 / price.mu, 2
+    return math.sqrt(2) / float(price.epsilon), 1
+
+
+def price_each(
+    epsilon: Amount, delta: float, n_ensembles: int, share: Fraction = ALL_OF_IT
+) -> Price:
+    """What each ensemble has of a share: Laplace when delta is 0, Gaussian otherwise."""
     if delta > 0 and not math.isinf(epsilon):
-        return Gaussian(mu_for(float(epsilon), delta) / math.sqrt(n_ensembles))
-    return Pure(epsilon if math.isinf(epsilon) else epsilon / n_ensembles)
-
-
-def make_plan(
-    bins: FeatureBins,
-    *,
-    epsilon: float,
-    n_records: float,
-    n_trees: int | Auto,
-    max_depth: int | Auto,
-    n_ensembles: int | Auto,
-    n_features: int | Auto,
-) -> Plan:
-    """Choose what is left to ``"auto"``: the error formula needs no data, so the choice is free.
-
-    - features: all of them when their domain has at most `AUTO_CELLS` cells, else as many as fit;
-    - ensembles: one over all features, else enough that each feature is likely in one, at most 4;
-    - depth: the largest at which a leaf holds `RECORDS_A_SIGMA` records for each standard
-      deviation of its noise, by the error of the identity, which is never below that of the
-      strategy chosen later;
-    - trees: 128, since more trees do not add noise.
-    """
-    d = len(bins)
-    sizes = bins.n_bins.astype(np.float64)
-    mean_size = float(np.exp(np.log(sizes).mean()))
-    fits = max(1, int(math.log(AUTO_CELLS) / math.log(max(mean_size, 1.5))))
-    own = d if sizes.prod() <= AUTO_CELLS else fits
-    own = min(d, own if n_features == "auto" else n_features)
-    q = 1 if own == d else min(4, math.ceil(d / own))
-    q = q if n_ensembles == "auto" else n_ensembles
-    trees = max(AUTO_TREES, q) if n_trees == "auto" else n_trees
-    depth = max_depth
-    if depth == "auto":
-        depth = _auto_depth(mean_size, own, n_records, epsilon / q)
-    return Plan(trees, min(depth, own), q, own)
-
-
-def _auto_depth(size: float, n_features: int, n_records: float, epsilon: float) -> int:
-    depth = 1
-    for candidate in range(1, n_features + 1):
-        cells_a_leaf = size ** (n_features - candidate)
-        sigma = math.sqrt(2 * cells_a_leaf) / epsilon
-        if n_records / size**candidate >= RECORDS_A_SIGMA * sigma:
-            depth = candidate
-    return depth
+        return Gaussian(mu_for(float(epsilon), delta) * math.sqrt(share / n_ensembles))
+    return Pure(epsilon if math.isinf(epsilon) else epsilon * share / n_ensembles)
 
 
 def _in_parallel(
@@ -215,12 +190,40 @@ def _in_parallel(
         return list(pool.map(work, workloads))
 
 
-def class_votes(values: NDArray[np.float64], voting: str) -> NDArray[np.float64]:
-    """What each leaf says: its values, or one vote for the largest of them, shared by equals."""
+def total_of(workload: Workload, choice: Choice) -> Workload | None:
+    """All records as one query, where the strategy can answer it."""
+    if choice.name == "laplace":
+        return None
+    if isinstance(workload, Rows):
+        return Rows(sparse.csr_array(np.ones((1, workload.domain[0]))))
+    return Paths(workload.domain, np.full((1, len(workload.domain)), -1))
+
+
+def class_votes(
+    values: NDArray[np.float64], deviations: NDArray[np.float64], prior: Prior | None, voting: str
+) -> NDArray[np.float64]:
+    """What each leaf says: `log_shares`, its values, or one vote, shared by equals."""
+    if voting == "log_odds":
+        return log_shares(values, deviations, prior=prior)
     if voting == "weighted":
         return values
     largest = values == values.max(axis=1, keepdims=True)
     return np.asarray(largest / largest.sum(axis=1, keepdims=True))
+
+
+def prior_of(answers: Sequence[Answers]) -> Prior | None:
+    """The shares of the classes by the totals of all ensembles; None where one has no total."""
+    totals = [a.total for a in answers if a.total is not None]
+    if len(totals) < len(answers):
+        return None
+    return pooled_prior(
+        np.concatenate([t.values for t in totals]), np.concatenate([t.deviations for t in totals])
+    )
+
+
+def probabilities(votes: NDArray[np.float64], voting: str, n_voters: int) -> NDArray[np.float64]:
+    """Votes of so many leaves or ensembles as probabilities."""
+    return mean_shares(votes, n_voters) if voting == "log_odds" else normalise(votes)
 
 
 def _refuse_empty_ensembles(n_ensembles: int, n_trees: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Self
 
@@ -14,17 +15,29 @@ from scipy import sparse
 
 from dpforest.exceptions import BudgetExceededError
 from dpforest.forests.base import Neighbors, Streams
-from dpforest.forests.matrix_base import Auto, MatrixForest, MatrixVoting, price_each
+from dpforest.forests.matrix_base import (
+    ALL_OF_IT,
+    MatrixForest,
+    MatrixVoting,
+    price_each,
+    prior_of,
+    probabilities,
+    total_of,
+)
+from dpforest.forests.matrix_plan import AUTO_VOTERS, Auto
 from dpforest.forests.parameters import check_choice, check_epsilon
+from dpforest.privacy.additive import Price
 from dpforest.privacy.spends import exact
-from dpforest.privacy.strategies import Choice, Direct, Paths, Rows, Votes, Workload
-from dpforest.privacy.workload_answers import Cells, OwnLeaves, Population, Question
+from dpforest.privacy.strategies import Choice, Direct, Identity, Paths, Rows, Votes, Workload
+from dpforest.privacy.workload_answers import Answers, Cells, OwnLeaves, Population, Question
 from dpforest.records.routing import find_leaves
 from dpforest.schema import Schema
 from dpforest.trees.ensembles import Ensemble
-from dpforest.trees.votes import normalise
+from dpforest.trees.votes import lean_to_prior, log_shares
 
 Mode = Literal["batch", "subsample"]
+
+PRIOR_SHARE = Fraction(1, 10)  # of a batch's epsilon, for the class totals that labels lean to
 
 KEPT_IN_ONE_PLACE = (
     "a fitted MatrixForestPredictor holds the private records and their budget, so it is neither "
@@ -53,9 +66,13 @@ class MatrixForestPredictor(MatrixForest):
     mode : {"batch", "subsample"}, default="batch"
         ``"batch"``: all trees count all records, and the votes of the batch are one workload.
         ``"subsample"``: trees count disjoint records (subsample-and-aggregate).
-    voting : {"weighted", "hard"}, default="weighted"
-        Leaves vote with their counts, or once for their largest class (``"subsample"`` only: where
-        trees share records, one record can turn a leaf of each).
+    voting : {"log_odds", "weighted", "hard"}, default="log_odds"
+        Leaves vote with their counts, and ensembles with the logarithms of the classes' shares in
+        these votes (`dpforest.trees.votes.log_shares`); or all counts are added up
+        (``"weighted"``); or each leaf votes once for its largest class (``"hard"``, for
+        ``mode="subsample"`` only: where trees share records, one record can turn a leaf of each),
+        and a tenth of the epsilon goes to class totals, to which noisy votes lean.
+        With one ensemble the first two predict the same.
     strategy : str, default="auto"
         As in `MatrixForestClassifier`; ``"laplace"`` splits the budget over the queries of the
         batch (the baseline of the paper).
@@ -105,7 +122,7 @@ class MatrixForestPredictor(MatrixForest):
         n_hint: int | None = None,
         mode: Mode = "batch",
         strategy: str = "auto",
-        voting: MatrixVoting = "weighted",
+        voting: MatrixVoting = "log_odds",
         max_bins: int = 5,
         neighbors: Neighbors = "add_remove",
         max_records_per_group: int | None = None,
@@ -123,6 +140,7 @@ class MatrixForestPredictor(MatrixForest):
             features_per_ensemble=features_per_ensemble,
             n_hint=n_hint,
             strategy=strategy,
+            voting=voting,
             max_bins=max_bins,
             neighbors=neighbors,
             max_records_per_group=max_records_per_group,
@@ -132,7 +150,6 @@ class MatrixForestPredictor(MatrixForest):
         )
         self.epsilon_per_batch = epsilon_per_batch
         self.mode = mode
-        self.voting = voting
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Keep the records and grow the trees; releases nothing, spends nothing.
@@ -151,7 +168,7 @@ class MatrixForestPredictor(MatrixForest):
         self._check_parameters(groups)
         streams = Streams.of(self.random_state)
         self._curator = self._prepare(X, y, groups, streams)
-        plan = self._plan(self._batch_epsilon(), float(self.n_hint or 0))
+        plan = self._plan(self._batch_epsilon(), float(self.n_hint) if self.n_hint else None)
         self._grow(plan, streams.structure)
         self._answered: dict[bytes, NDArray[np.float64]] = {}
         self._complete = True
@@ -175,7 +192,7 @@ class MatrixForestPredictor(MatrixForest):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The votes for each class, as probabilities; one batch, as for `predict`."""
-        return normalise(self.votes(X))
+        return probabilities(self.votes(X), self.voting, len(self.ensembles_))
 
     def workloads(self, X: Any) -> list[Workload]:
         """The votes for a batch as queries: Q T^T T over cells, or Q T^T over leaves."""
@@ -200,7 +217,10 @@ class MatrixForestPredictor(MatrixForest):
                 f"{self.ledger_.epsilon:g} of {float(self.epsilon):g} is spent already. Nothing "
                 "was read or released. Batches that were answered before are answered still"
             )
-        price = price_each(epsilon, self.delta, len(self.ensembles_))
+        # Labels know nothing of how frequent the classes are; the paper's baseline does without.
+        pays_prior = self.voting == "hard" and self.strategy != "laplace"
+        share = 1 - PRIOR_SHARE if pays_prior else ALL_OF_IT
+        price = price_each(epsilon, self.delta, len(self.ensembles_), share)
         workloads = [self._workload(e, bins) for e in self.ensembles_]
         if self.strategy == "laplace":
             choices = [
@@ -209,14 +229,42 @@ class MatrixForestPredictor(MatrixForest):
         else:
             choices = self._choose(workloads, price)
         questions = [
-            Question(label, w, choice.strategy, self._population(e))
+            Question(label, w, choice.strategy, self._population(e), total_of(w, choice))
             for label, w, choice, e in zip(
                 self._named(choices), workloads, choices, self.ensembles_, strict=True
             )
         ]
+        if pays_prior:
+            questions.append(self._class_totals(price_each(epsilon, self.delta, 1, PRIOR_SHARE)))
         self.choices_ = choices
         answers = self._curator.answer_workload(questions, len(self.classes_), price)
-        return np.sum(answers, axis=0)  # type: ignore[no-any-return]
+        return self._heard(answers[: len(choices)], answers[len(choices) :])
+
+    def _class_totals(self, price: Price) -> Question:
+        """How many records each class has."""
+        everyone = Paths((), np.zeros((1, 0), np.int64))
+        nothing_asked = Cells((), tuple(int(n) for n in self.encoding_.n_bins))
+        return Question("class totals", everyone, Identity(()), nothing_asked, price=price)
+
+    def _heard(self, answers: list[Answers], totals: list[Answers]) -> NDArray[np.float64]:
+        """The votes of all ensembles together: post-processing."""
+        if self.voting != "log_odds":
+            votes = np.asarray(np.sum([a.values for a in answers], axis=0))
+            if not totals:
+                return votes
+            deviations = np.sqrt(np.sum([a.deviations**2 for a in answers], axis=0))
+            return lean_to_prior(
+                votes, deviations, np.exp(log_shares(totals[0].values, totals[0].deviations)[0])
+            )
+        repeated = prior_of(answers)
+        # Where trees share the records, a vote counts them once a tree.
+        batch = self.mode == "batch"
+        n_leaves = [e.forest.n_trees if batch else 1 for e in self.ensembles_]
+        heard = [
+            log_shares(a.values, a.deviations, n, repeated)
+            for a, n in zip(answers, n_leaves, strict=True)
+        ]
+        return np.asarray(np.sum(heard, axis=0))
 
     def _workload(self, ensemble: Ensemble, bins: NDArray[np.uint8]) -> Workload:
         leaves = find_leaves(ensemble.forest, bins, self.n_jobs)
@@ -238,11 +286,15 @@ class MatrixForestPredictor(MatrixForest):
             return OwnLeaves(ensemble.forest, labels=self.voting == "hard")
         return Cells(ensemble.features, tuple(int(n) for n in self.encoding_.n_bins))
 
+    def _alike(self) -> int:
+        """One vote is lost in the noise: many trees of a kind are needed where each has one."""
+        return AUTO_VOTERS if self.voting == "hard" else 1
+
     def _per_query(self, workload: Workload, ensemble: Ensemble) -> Choice:
         """A share of the budget for each query: a record changes a vote by 1, or by the trees."""
         trees = 1 if self.mode == "subsample" else ensemble.forest.n_trees
         strategy = Direct(workload, sensitivity=workload.n_queries * trees)
-        return Choice("per-query Laplace", strategy, math.nan, {})
+        return Choice("laplace", strategy, math.nan, {})
 
     def _batch_epsilon(self) -> float:
         return float(self.epsilon if self.epsilon_per_batch is None else self.epsilon_per_batch)
@@ -250,7 +302,6 @@ class MatrixForestPredictor(MatrixForest):
     def _check_parameters(self, groups: Any) -> None:
         super()._check_parameters(groups)
         check_choice("mode", self.mode, ("batch", "subsample"))
-        check_choice("voting", self.voting, ("hard", "weighted"))
         if self.mode == "batch" and self.voting == "hard":
             raise ValueError(
                 "voting='hard' needs mode='subsample': where trees share records, one record can "

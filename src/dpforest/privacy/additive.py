@@ -17,6 +17,7 @@ from dpforest.privacy.spends import Gaussian, Pure
 Price = Pure | Gaussian
 
 LARGEST_DEVIATION = 1 << 22  # in grid steps; the exact samplers take a little more
+LEAST_SCALE = 1e-3  # discrete Laplace noise of a smaller scale is zero but for one in e^1000
 
 
 def finest_grid(price: Price, sensitivity: float, most: int) -> int:
@@ -94,6 +95,8 @@ class AdditiveNoise:
             return 0.0
         if isinstance(self.loss, Gaussian):
             return math.sqrt(self.parameter)
+        if self.parameter < LEAST_SCALE:
+            return 0.0
         # Var = 2 r / (1 - r)^2 with r = exp(-1 / scale).
         return math.sqrt(0.5) / math.sinh(0.5 / float(self.parameter))
 

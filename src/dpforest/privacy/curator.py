@@ -27,7 +27,7 @@ from dpforest.privacy.spends import Amount, Branch, Gaussian, Pure, Spend
 from dpforest.privacy.strategies import noise_for
 from dpforest.privacy.tree_releases import Sampling as Sampling
 from dpforest.privacy.tree_releases import share_of_tree
-from dpforest.privacy.workload_answers import Question
+from dpforest.privacy.workload_answers import Answers, Question
 from dpforest.records.encode import Encoding
 from dpforest.records.losses import IntegerLoss
 from dpforest.records.statistics import (
@@ -229,24 +229,27 @@ class Curator(GreedyReleases):
 
     def answer_workload(
         self, questions: Sequence[Question], n_classes: int, price: Price
-    ) -> list[NDArray[np.float64]]:
-        """Answer workloads by the matrix mechanism, at the price for each of them.
+    ) -> list[Answers]:
+        """Answer workloads by the matrix mechanism, at the price for each of them or its own.
 
-        The strategy A is an integer matrix fixed by public facts. One record changes one column
-        of A times the table (one in each of two classes for labels), so discrete Laplace noise of
-        scale steps * norm_1(A) / epsilon makes the measurement epsilon-DP, and discrete Gaussian
-        noise mu-GDP with the L2 norm; the answers are post-processing of it. See
+        The strategy A is an integer matrix fixed by public facts. One record changes the
+        measurements by one column of A times its ``change`` over the classes, so discrete Laplace
+        noise of scale steps * norm_1(A) * |change|_1 / epsilon makes them epsilon-DP, and discrete
+        Gaussian noise mu-GDP with the L2 norms; the answers are post-processing of it. See
         `dpforest.privacy.strategies.strategies` for the proof. Questions about the same records
         compose sequentially; all are debited before any is measured.
 
         Returns
         -------
-        list of ndarrays, shape (n_queries, n_classes) each
+        list of Answers
         """
         steps = self.ledger.protection.steps
-        noises = [noise_for(q.strategy, price, steps, q.population.changes) for q in questions]
+        noises = [
+            noise_for(q.strategy, q.price or price, steps, q.population.change) for q in questions
+        ]
         spends = [
-            Spend(q.label, n.mechanism(1), n.loss) for q, n in zip(questions, noises, strict=True)
+            Spend(q.label, n.mechanism(q.population.unit), n.loss)
+            for q, n in zip(questions, noises, strict=True)
         ]
         label = f"{len(spends)} workloads by the matrix mechanism"
         self.ledger.debit(
@@ -256,7 +259,7 @@ class Curator(GreedyReleases):
         for q, noise in zip(questions, noises, strict=True):
             tables = q.population.tables(self._store, self._bits, n_classes, q.strategy.tables)
             noisy = noise.added_to(q.strategy.measure(tables), self._bits)
-            answers.append(q.strategy.answer(q.workload, noisy))
+            answers.append(q.answer(noisy, noise))
         return answers
 
     def _leaf_totals(

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.privacy.additive import AdditiveNoise, Price
 from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.strategies import Strategy, Workload
+from dpforest.privacy.strategies import (
+    ONE_COUNT,
+    Change,
+    Strategy,
+    Workload,
+    answer_deviations,
+)
 from dpforest.privacy.strategies.lattice import Attributes
 from dpforest.records.statistics import LeafClassCounts
 from dpforest.records.store import RecordStore
@@ -25,12 +32,18 @@ SMALL_DOMAIN = 1 << 16  # cells that are counted once and summed out, rather tha
 class Population(Protocol):
     """A contingency table of the records: cells by classes, never shown to anyone but the curator.
 
-    ``changes`` is the number of entries that one added or removed record changes, by 1 each.
+    ``change`` is what one added or removed record changes in one cell, where the table counts
+    ``unit`` for 1.
     """
 
     @property
-    def changes(self) -> int:
-        """Entries that one record changes."""
+    def change(self) -> Change:
+        """What one record changes."""
+        ...
+
+    @property
+    def unit(self) -> int:
+        """What the table has for 1."""
         ...
 
     def tables(
@@ -56,8 +69,13 @@ class Cells:
     n_bins: tuple[int, ...]
 
     @property
-    def changes(self) -> int:
+    def change(self) -> Change:
         """One cell of one class."""
+        return ONE_COUNT
+
+    @property
+    def unit(self) -> int:
+        """Records."""
         return 1
 
     def tables(
@@ -83,8 +101,17 @@ class OwnLeaves:
     """The leaves of trees that see disjoint records; one record is in one leaf of one tree.
 
     A record's tree is fixed by a draw of its own. With ``labels`` a leaf counts 1 for its largest
-    class and 0 for the others (the first of equals, so an empty leaf is of the first class): one
-    record can move that 1, which changes two entries.
+    class, a half for each of two that are equally large, and nothing when there are more than two
+    or no records at all. So an added record changes the entries by 1 in all, and a removed one
+    undoes that:
+
+    - an only largest class can be caught up with, and gives a half away: (1, 0) to (1/2, 1/2);
+    - of two equals one is raised and gains a half that the other loses; or a third class catches
+      up, and both lose their half;
+    - of more equals, or of none, one is raised from 0 to 1; or another catches up: nothing changes.
+
+    (Were equals settled for one of the two, a record could move a whole vote: a change of 2.) The
+    table counts in halves, in whole numbers then: a change of 2 in all, of one entry at worst.
 
     Parameters
     ----------
@@ -96,8 +123,13 @@ class OwnLeaves:
     labels: bool
 
     @property
-    def changes(self) -> int:
-        """One class of one leaf, or two."""
+    def change(self) -> Change:
+        """One count, or two halves."""
+        return Change(2, 4) if self.labels else ONE_COUNT
+
+    @property
+    def unit(self) -> int:
+        """Records, or halves of votes."""
         return 2 if self.labels else 1
 
     def tables(
@@ -107,8 +139,22 @@ class OwnLeaves:
         store.deal(self.forest.n_trees, bits.uniform_below)
         counts = store.total(LeafClassCounts(self.forest, n_classes, "disjoint"))
         if self.labels:
-            counts = np.eye(n_classes, dtype=np.int64)[counts.argmax(axis=1)]
+            counts = half_votes(counts)
         return [counts for _ in wanted]
+
+
+def half_votes(counts: Integers) -> Integers:
+    """Two halves of a vote for the largest class, or one each for two equals; see `OwnLeaves`.
+
+    Examples
+    --------
+    >>> half_votes(np.array([[3, 1, 0], [2, 2, 1], [1, 1, 1], [0, 0, 0]])).tolist()
+    [[2, 0, 0], [1, 1, 0], [0, 0, 0], [0, 0, 0]]
+    """
+    largest = (counts == counts.max(axis=1, keepdims=True)) & (counts > 0)
+    n_largest = largest.sum(axis=1, keepdims=True)
+    halves = np.where(n_largest == 1, 2, np.where(n_largest == 2, 1, 0))
+    return np.asarray(largest * halves, np.int64)
 
 
 @dataclass(frozen=True)
@@ -122,9 +168,43 @@ class Question:
     workload : Workload
     strategy : Strategy
     population : Population
+    total : Workload, optional
+        One more query, answered from the same measurements: the records of all cells.
+    price : Pure or Gaussian, optional
+        When it is not the one that all questions have.
     """
 
     label: str
     workload: Workload
     strategy: Strategy
     population: Population
+    total: Workload | None = None
+    price: Price | None = None
+
+    def answer(self, noisy: Integers, noise: AdditiveNoise) -> Answers:
+        """From what was measured and released: post-processing."""
+        total = None if self.total is None else replace(self, workload=self.total, total=None)
+        values = self.strategy.answer(self.workload, noisy)
+        deviations = answer_deviations(self.workload, self.strategy, noise)
+        unit = self.population.unit
+        return Answers(
+            values / unit, deviations / unit, None if total is None else total.answer(noisy, noise)
+        )
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What was released, and how far off it is expected to be.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_queries, n_classes)
+    deviations : ndarray, shape (n_queries,)
+        The standard deviation of the noise; known before any record is read.
+    total : Answers, optional
+        What was asked beside.
+    """
+
+    values: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    total: Answers | None = None

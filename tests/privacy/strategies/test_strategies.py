@@ -6,6 +6,7 @@ from scipy import sparse
 
 from dpforest.privacy.spends import Gaussian, Pure
 from dpforest.privacy.strategies import (
+    Change,
     Direct,
     Finer,
     Identity,
@@ -164,10 +165,10 @@ def test_unmeasured_queries_have_infinite_error():
 def test_noise_costs_no_more_than_the_price_and_scales_with_steps_and_changes():
     strategy = strategies()["marginals"]
     price = Pure("3/10")
-    pure = noise_for(strategy, price, steps=2, changes=2)
+    pure = noise_for(strategy, price, steps=2, change=Change(2, 2))
     assert pure.loss.epsilon <= price.epsilon
     assert pure.parameter >= 4 * strategy.norm(1) / price.epsilon
-    gaussian = noise_for(strategy, Gaussian(0.5), steps=2, changes=2)
+    gaussian = noise_for(strategy, Gaussian(0.5), steps=2, change=Change(2, 2))
     assert gaussian.loss.mu <= 0.5
     assert gaussian.parameter >= 4 * 2 * strategy.norm(2) / 0.25
     workload = marginals(DOMAIN, [(0,)])

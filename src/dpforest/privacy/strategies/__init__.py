@@ -5,7 +5,13 @@ will be, and `choose_strategy` finds the best. See ``docs/privacy/matrix.md``.
 """
 
 from dpforest.privacy.strategies.choose import STRATEGIES, Choice, StrategyName, choose_strategy
-from dpforest.privacy.strategies.error import expected_error, noise_for
+from dpforest.privacy.strategies.error import (
+    ONE_COUNT,
+    Change,
+    answer_deviations,
+    expected_error,
+    noise_for,
+)
 from dpforest.privacy.strategies.marginal_strategies import WeightedMarginals, WeightedResiduals
 from dpforest.privacy.strategies.strategies import (
     Direct,
@@ -19,7 +25,9 @@ from dpforest.privacy.strategies.tree_workloads import Paths, Votes
 from dpforest.privacy.strategies.workloads import KroneckerUnion, Rows, Workload, marginals
 
 __all__ = [
+    "ONE_COUNT",
     "STRATEGIES",
+    "Change",
     "Choice",
     "Direct",
     "Finer",
@@ -35,6 +43,7 @@ __all__ = [
     "WeightedMarginals",
     "WeightedResiduals",
     "Workload",
+    "answer_deviations",
     "choose_strategy",
     "expected_error",
     "marginals",

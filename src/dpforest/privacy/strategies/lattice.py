@@ -111,7 +111,7 @@ def _along_axes(
 ) -> Values:
     """Apply a step to the two halves of each axis in turn; the subsets are the last axis."""
     d = values.shape[-1].bit_length() - 1
-    out = values.astype(np.float64, copy=True).reshape(*values.shape[:-1], *(2,) * d)
+    out = values.astype(np.float64, copy=True).reshape((*values.shape[:-1], *(2,) * d))
     first = values.ndim - 1
     for i in range(d):
         halves = np.moveaxis(out, first + i, 0)

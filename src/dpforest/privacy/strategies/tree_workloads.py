@@ -125,6 +125,11 @@ class Paths:
         assert answers is not None
         return answers
 
+    def by_marginal(self) -> list[tuple[NDArray[np.int64], Paths]]:
+        """The leaves of each marginal, and where they are."""
+        positions = [np.flatnonzero(self.subsets == s) for s in np.unique(self.subsets)]
+        return [(rows, Paths(self.domain, self.cells[rows])) for rows in positions]
+
     def _tallies(self) -> Iterator[tuple[Attributes, Values]]:
         """For each marginal, how many leaves are at each of its cells."""
         for subset in self.asked:
