@@ -85,3 +85,33 @@ def largest_square_over_size(counts, class_step, out):
         a = class_step * best // n
         b = class_step * best - a * n
         out[i] = a * (a * n + 2 * b) + b * b // n
+
+
+@njit(nogil=True, cache=True)
+def add_up(histograms, features, order, n_values, missing_first, alone, left, total):
+    """Write the numbers on the left of every option into ``left``, and those of the node.
+
+    Option c has the first c + 1 bins of the order of its feature on its left, and what is
+    missing where that comes first; or, ``alone``, the bin c.
+    """
+    n_nodes, n_candidates, n_bins, n_numbers = histograms.shape
+    for i in range(n_nodes):
+        for c in range(n_candidates):
+            feature = features[i, c]
+            if feature < 0:
+                continue
+            values = min(n_values[feature], n_bins)
+            for k in range(n_numbers):
+                missing = np.int64(0)
+                for b in range(values, n_bins):
+                    missing += histograms[i, c, b, k]
+                known = np.int64(0)
+                for place in range(n_bins):
+                    here = histograms[i, c, order[feature, place], k]
+                    if place < values:
+                        known += here
+                    if alone[feature]:
+                        left[i, c, place, k] = here
+                    else:
+                        left[i, c, place, k] = known + (missing if missing_first[feature] else 0)
+                total[i, c, 0, k] = known + missing

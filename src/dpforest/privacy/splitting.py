@@ -67,19 +67,18 @@ class NodeSplits:
         cls, histograms: Integers, question: SplitQuestion, rows: slice, steps: int
     ) -> NodeSplits:
         """Add up the histograms of some nodes of a question along the order of their bins."""
-        features, n_bins = question.features[rows], histograms.shape[2]
-        table = histograms
-        if question.bins.categorical.any():
-            places = question.order[features, :n_bins]
-            table = np.take_along_axis(table, places[..., np.newaxis], axis=2)
-        n_values = question.bins.n_values[features][..., np.newaxis, np.newaxis]
-        is_value = np.arange(n_bins)[:, np.newaxis] < n_values
-        left = np.cumsum(np.where(is_value, table, 0), axis=2)
-        missing = np.where(is_value, 0, table).sum(axis=2, keepdims=True)
-        first = question.missing_first[features][..., np.newaxis, np.newaxis]
-        alone = question.one_vs_rest[features][..., np.newaxis, np.newaxis]
-        total = left[:, :, -1:] + missing
-        left = np.where(alone, table, left + np.where(first, missing, 0))
+        left = np.zeros_like(histograms)
+        total = np.zeros_like(histograms[:, :, :1])
+        split_kernels.add_up(
+            histograms,
+            question.features[rows],
+            question.order,
+            question.bins.n_values,
+            question.missing_first,
+            question.one_vs_rest,
+            left,
+            total,
+        )
         return cls(left, total, question.weights(rows), steps)
 
     @property

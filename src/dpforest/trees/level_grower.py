@@ -81,7 +81,7 @@ class SplitQuestion:
         box = np.ascontiguousarray(self.boxes[nodes, features], "<u8").view(np.uint8)
         reached = np.unpackbits(box, axis=-1, bitorder="little", count=self.n_bins)
         places = self.order[features, : self.n_bins]
-        upto = np.cumsum(np.take_along_axis(reached, places, axis=-1), axis=-1, dtype=np.int64)
+        upto = np.cumsum(np.take_along_axis(reached, places, axis=-1), axis=-1, dtype=np.int16)
         splits = (upto > 0) & (upto < upto[..., -1:])
         alone = (reached > 0) & (upto[..., -1:] > 1)
         splits = np.where(self.one_vs_rest[features][..., np.newaxis], alone, splits)
