@@ -160,11 +160,16 @@ def test_persons_are_protected_with_groups(census):
     ({"sample_share": 1.5}, "sample_share"),
     ({"second_phase": 0.5}, "without_replacement"),
     ({"second_phase": -1}, "second_phase"),
+    ({"second_phase": 1.0, "sampling": "without_replacement"}, "first phase"),
+    ({"second_phase": 0.5, "n_estimators": 1, "sampling": "without_replacement"}, "first phase"),
+    ({"max_features": "log2"}, "sqrt"),
+    ({"max_depth": 5_000, "n_estimators": 2, "splits": "binary"}, "leaves"),
+    ({"n_estimators": 10**9}, "leaves"),
     ({"min_support": -1}, "min_support"),
     ({"n_bound": 1}, "n_bound"),
     ({"n_bound": 1 << 40, "criterion": "information_gain"}, "n_bound"),
     ({"max_features": 0}, "max_features"),
-    ({"max_depth": 40, "splits": "binary"}, "leaves"),
+    ({"max_depth": 40, "n_estimators": 2, "splits": "binary"}, "leaves"),
     ({"voting": "most_confident"}, "voting"),
     ({"align": "yes"}, "align"),
     ({"leaves": "mean"}, "leaves"),
@@ -172,6 +177,36 @@ def test_persons_are_protected_with_groups(census):
 def test_bad_parameters_are_refused_before_anything_is_read(settings, message):
     with pytest.raises(ValueError, match=message):
         GreedyForestClassifier(**settings).fit(None, None)
+
+
+@pytest.mark.parametrize("settings", [
+    {"sampling": "without_replacement", "sample_share": 1 / 700},
+    {"sampling": "without_replacement", "sample_share": 1e-300},
+    {"sampling": "without_replacement", "second_phase": 0.01, "n_estimators": 3},
+    {"max_depth": 2_000, "level_budget": "cube_root"},
+    {"n_estimators": 3_000, "max_depth": 3, "min_support": 0, "stopping": None},
+    {"splits": "binary", "max_depth": "auto", "n_estimators": "auto"},
+], ids=str)  # fmt: skip
+def test_odd_settings_fit_within_the_budget(settings):
+    wide = Schema(
+        tuple(CategoricalFeature(f"x{j}", tuple(range(60))) for j in range(3)),
+        Target(classes=(0, 1)),
+    )
+    X = np.random.default_rng(0).integers(0, 60, (300, 3))
+    forest = GreedyForestClassifier(schema=wide, random_state=0, **settings).fit(X, X[:, 0] % 2)
+    assert forest.ledger_.epsilon == pytest.approx(1.0, abs=1e-9)
+
+
+def test_numbers_of_numpy_are_saved(tmp_path, census):
+    forest = fitted(census, n_estimators=np.int64(3), max_depth=np.int64(2))
+    forest.save(tmp_path / "model.dpforest")
+    assert load_model(tmp_path / "model.dpforest").n_estimators == 3
+
+
+def test_flaws_are_named_in_a_tuple():
+    for published in (None, {"pure_stop"}, "pure_stop"):
+        with pytest.raises(TypeError, match="tuple"):
+            GreedyForestClassifier(published=published).fit(None, None)
 
 
 def test_nothing_is_totalled_before_it_is_debited(census, monkeypatch):

@@ -61,7 +61,7 @@ def test_selective_aggregation_drops_trees(census):
 @pytest.mark.parametrize(("settings", "message"), [
     ({"published": ("luck",)}, "one of"),
     ({"published": ("bootstrap",)}, "sampling='shared'"),
-    ({"published": ("bootstrap",), "sampling": "shared", "second_phase": 0.5}, "second_phase"),
+    ({"published": ("bootstrap",), "sampling": "shared", "second_phase": 0.5}, "two phases"),
     ({"published": ("bootstrap",), "sampling": "without_replacement"}, "sampling='shared'"),
     ({"published": ("misclassified_weights",), "sampling": "shared"}, "share"),
     ({"published": ("gain_ratio",), **GAIN_RATIO, "splits": "binary"}, "splits='multiway'"),

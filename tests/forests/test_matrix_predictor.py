@@ -1,4 +1,5 @@
 import math
+import pickle
 import sys
 
 import numpy as np
@@ -209,3 +210,16 @@ def test_gaussian_batches(data, mode, voting):
     assert model.ledger_.delta == 1e-6
     with pytest.raises(BudgetExceededError):
         model.predict(data[0][:41])
+
+
+def test_a_fit_that_failed_keeps_no_records(data):
+    broken = {"features_per_ensemble": 1, "n_estimators": 1, "max_depth": 1}
+    fresh = make(**broken)
+    refitted = make().fit(*data)
+    with pytest.raises(TypeError, match="private records"):
+        pickle.dumps(refitted)
+    refitted.set_params(**broken)
+    for model in (fresh, refitted):
+        with pytest.raises(ValueError, match="n_ensembles"):
+            model.fit(*data)
+        assert not hasattr(pickle.loads(pickle.dumps(model)), "_curator")

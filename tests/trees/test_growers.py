@@ -89,3 +89,22 @@ def test_too_many_leaves_are_refused_with_a_remedy():
         grow_binary(bins, 100, 20, rng)
     with pytest.raises(ValueError, match="lower max_depth"):
         grow_multiway(bins, 1, 5, rng)
+
+
+BINS = FeatureBins(np.array([4, 3]), np.array([5, 4]), np.array([False, False]))
+
+
+def test_a_forest_whose_ways_are_longer_than_it_says_is_refused():
+    arrays = grow_binary(BINS, 2, 3, np.random.default_rng(0)).to_arrays()
+    arrays["shape"] = np.array([0, 2])
+    with pytest.raises(ValueError, match="damaged"):
+        Forest.from_arrays(arrays)
+
+
+def test_nodes_must_have_a_child_for_every_bin():
+    forest = grow_multiway(BINS, 2, 2, np.random.default_rng(0))
+    forest.refuse_other_features(BINS.n_bins)
+    with pytest.raises(ValueError, match="feature"):
+        forest.refuse_other_features(BINS.n_bins + 1)
+    with pytest.raises(ValueError, match="feature"):
+        forest.refuse_other_features(BINS.n_bins[:1])

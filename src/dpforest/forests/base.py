@@ -335,7 +335,8 @@ def _params_to_json(params: dict[str, Any]) -> dict[str, Any]:
         kept["schema"] = kept["schema"].to_dict()
     if not isinstance(kept["random_state"], int | None):
         kept["random_state"] = None
-    return {name: "inf" if _is_infinite(value) else value for name, value in kept.items()}
+    plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in kept.items()}
+    return {name: "inf" if _is_infinite(value) else value for name, value in plain.items()}
 
 
 def _params_from_json(params: dict[str, Any]) -> dict[str, Any]:

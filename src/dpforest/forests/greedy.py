@@ -31,7 +31,7 @@ from dpforest.records.encode import Encoding
 from dpforest.schema import Schema
 from dpforest.trees.attribute_grower import AttributeGrower
 from dpforest.trees.ensembles import join_forests, keep_trees
-from dpforest.trees.growers import refuse_too_many_leaves
+from dpforest.trees.growers import MAX_LEAVES, refuse_too_many_leaves
 from dpforest.trees.level_budgets import LEVEL_BUDGETS, LevelBudget, share_out
 from dpforest.trees.level_grower import BINS, LevelGrower
 from dpforest.trees.rules import greedy_depth, greedy_trees, supported_leaves
@@ -40,8 +40,11 @@ from dpforest.trees.votes import leaf_votes
 
 COUNT_SHARE = Fraction(2, 100)  # of epsilon, for the noisy number of records that "auto" needs
 # What each further child of a split costs where nodes may stop, in sensitivities of the criterion:
-# about what a split that tells nothing gains by chance.
+# about what a split that tells nothing gains by chance. Rounded to 0 for "max", where a split that
+# moves no majority ties with stopping.
 COST_OF_CHILD = Fraction(1, 4)
+FINEST_SHARE = 1 << 40  # the least chance of a record to be in a sample is one in this many
+MOST_LEVELS = 64  # of a binary tree, for the arithmetic of leaves
 
 Auto = Literal["auto"]
 
@@ -69,7 +72,8 @@ class GreedyForestClassifier(VotingForest):
     min_support : float, default=8.0
         A node of a multi-way tree that would hold fewer than this many records, divided by the
         epsilon of the tree, stays a leaf; records are taken to be spread evenly over the public
-        ranges, so that this follows from released facts. 0: no bound but the memory's.
+        ranges, so that this follows from released facts. Trees have room for at least 4 and at
+        most about 1024 such nodes, and for the latter with 0.
     n_hint : int, optional
         A public guess of the number of records, for ``"auto"`` and `min_support`. Without it a
         fiftieth of epsilon pays for a noisy count.
@@ -247,7 +251,8 @@ class GreedyForestClassifier(VotingForest):
         rng: np.random.Generator,
     ) -> None:
         """Grow the trees, in one phase or in two, each with its part of what a count left."""
-        later = round(n_trees * self.second_phase)
+        later = min(max(round(n_trees * self.second_phase), 1), n_trees - 1)
+        later = later if self.second_phase else 0
         unspent = curator.ledger.unspent_epsilon
         forests: list[Forest] = []
         values: list[Values] = []
@@ -276,7 +281,9 @@ class GreedyForestClassifier(VotingForest):
     def _samples(self, n_trees: int, *, later: bool) -> TreeSampling:
         flaw: Flaw = "misclassified_weights" if later else "bootstrap"
         kind = "bootstrap" if flaw in self.published else self.sampling
-        return TreeSampling(kind, n_trees, Fraction(exact(self.sample_share)))
+        # The sampler draws one of so many; price and draw know the same share.
+        share = Fraction(exact(self.sample_share)).limit_denominator(FINEST_SHARE)
+        return TreeSampling(kind, n_trees, max(share, Fraction(1, FINEST_SHARE)))
 
     def _rule(self) -> Rule:
         cost = COST_OF_CHILD if self.stopping == "candidate" else None
@@ -314,24 +321,31 @@ class GreedyForestClassifier(VotingForest):
         if self.sampling == "without_replacement":
             seen *= self.sample_share
         own = self.epsilon if disjoint else self.epsilon / n_trees
-        max_leaf_nodes = supported_leaves(seen, own, self.min_support)
+        bins = self.encoding_.feature_bins
+        # A node that is split has two or more children: twice the nodes, times their children.
+        room = MAX_LEAVES // (2 * n_trees * int(bins.n_bins.max()))
+        max_leaf_nodes = min(supported_leaves(seen, own, self.min_support), max(room, 1))
         if depth == "auto":
-            n_values = self.encoding_.feature_bins.n_values
-            fan_out = float(np.exp(np.log(n_values).mean())) if several else 2.0
+            fan_out = float(np.exp(np.log(bins.n_values).mean())) if several else 2.0
             depth = greedy_depth(max_leaf_nodes, fan_out)
+        if several:  # an attribute is used once on a way
+            depth = max(1, min(int(depth), int((bins.n_values > 1).sum())))
         return int(n_trees), int(depth), max_leaf_nodes
 
     def _check_parameters(self, groups: Any) -> None:
         self._check_shared_parameters(groups)
         check_count_or_auto("n_estimators", self.n_estimators)
         check_count_or_auto("max_depth", self.max_depth)
-        if self.splits == "binary" and self.max_depth != "auto":
-            refuse_too_many_leaves(2.0**self.max_depth)
+        if self.n_estimators != "auto":
+            depth = 0 if self.splits == "multiway" or self.max_depth == "auto" else self.max_depth
+            refuse_too_many_leaves(self.n_estimators * 2.0 ** min(depth, MOST_LEVELS))
         check_count("max_bins", self.max_bins, low=2)
         check_count("n_bound", self.n_bound, low=2)
         if self.n_hint is not None:
             check_count("n_hint", self.n_hint)
-        if self.max_features != "sqrt" and self.max_features is not None:
+        if isinstance(self.max_features, str):
+            check_choice("max_features", self.max_features, ("sqrt", None))
+        elif self.max_features is not None:
             check_count("max_features", self.max_features)
         check_choice("splits", self.splits, ("multiway", "binary"))
         check_choice("criterion", self.criterion, ("gini", "information_gain", "max", "f_max"))
@@ -342,13 +356,18 @@ class GreedyForestClassifier(VotingForest):
         check_choice("leaves", self.leaves, ("label", "counts"))
         check_choice("voting", self.voting, ("averaging", "majority", "weighted"))
         check_choice("sampling", self.sampling, ("disjoint", "shared", "without_replacement"))
-        self._check_samples()
         check_published(self)
+        self._check_samples()
         self._rule()  # refuses a bound that its table would not hold
 
     def _check_samples(self) -> None:
         check_number("min_support", self.min_support, 0.0, math.inf)
         check_number("second_phase", self.second_phase, 0.0, 1.0)
+        if self.second_phase == 1 or (self.second_phase and self.n_estimators == 1):
+            raise ValueError(
+                "second_phase needs trees of a first phase: use a share below 1 and at least two "
+                "trees, or second_phase=0"
+            )
         check_number("sample_share", self.sample_share, 0.0, 1.0)
         if not self.sample_share:
             raise ValueError(

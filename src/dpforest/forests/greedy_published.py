@@ -26,10 +26,10 @@ NEEDS: dict[str, dict[str, object]] = {
 
 def check_published(forest: GreedyForestClassifier) -> None:
     """Refuse flaws that nobody printed, and settings that their print does not have."""
-    if isinstance(forest.published, str):
+    if not isinstance(forest.published, tuple | list):
         raise TypeError(
-            f"published must be a tuple of names, got {forest.published!r}: write "
-            f"({forest.published!r},)"
+            f"published must be a tuple of names, got {forest.published!r}: write () for none, or "
+            "('pure_stop',)"
         )
     for flaw in forest.published:
         check_choice("a name in published", flaw, tuple(NEEDS))

@@ -310,8 +310,4 @@ class MatrixForestClassifier(MatrixForest):
             or (self.prior_ is not None and self.prior_.shares.shape != (n_classes,))
         ):
             raise ValueError("the leaves do not fit the forest")
-        inner = self.forest_.n_children > 0
-        if self.forest_.feature.max(initial=0) >= self.n_features_in_ or not np.array_equal(
-            self.forest_.n_children[inner], self.encoding_.n_bins[self.forest_.feature[inner]]
-        ):
-            raise ValueError("the forest does not fit the features")
+        self.forest_.refuse_other_features(self.encoding_.n_bins)

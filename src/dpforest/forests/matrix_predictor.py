@@ -167,12 +167,19 @@ class MatrixForestPredictor(MatrixForest):
         """
         self._check_parameters(groups)
         streams = Streams.of(self.random_state)
-        self._curator = self._prepare(X, y, groups, streams)
+        curator = self._prepare(X, y, groups, streams)
         plan = self._plan(self._batch_epsilon(), float(self.n_hint) if self.n_hint else None)
         self._grow(plan, streams.structure)
         self._answered: dict[bytes, NDArray[np.float64]] = {}
+        self._curator = curator
         self._complete = True
         return self
+
+    def _forget(self) -> None:
+        """Drop an earlier fit, and with it the records."""
+        super()._forget()
+        for name in {"_curator", "_answered"} & vars(self).keys():
+            delattr(self, name)
 
     def votes(self, X: Any) -> NDArray[np.float64]:
         """The noisy votes for each class; a batch that was answered before costs nothing."""
@@ -203,7 +210,7 @@ class MatrixForestPredictor(MatrixForest):
         raise TypeError(KEPT_IN_ONE_PLACE)
 
     def __getstate__(self) -> dict[str, Any]:
-        if self._complete:
+        if hasattr(self, "_curator"):
             raise TypeError(KEPT_IN_ONE_PLACE)
         state: dict[str, Any] = super().__getstate__()
         return state

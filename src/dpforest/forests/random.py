@@ -328,5 +328,4 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
         self._confidence = arrays["confidence"]
         if not self.leaf_counts_.shape == self._leaf_votes.shape == expected:
             raise ValueError("the leaves do not fit the forest")
-        if self.forest_.feature.max(initial=0) >= self.n_features_in_:
-            raise ValueError("the forest asks for a feature that is not there")
+        self.forest_.refuse_other_features(self.encoding_.n_bins)

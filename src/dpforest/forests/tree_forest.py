@@ -30,8 +30,7 @@ class TreeForest(PrivateEstimator):
         super()._restore(facts, arrays)
         self.forest_ = Forest.from_arrays(of_group("forest", arrays))
         self.leaf_values_ = arrays["leaf_values"]
-        if self.forest_.feature.max(initial=0) >= self.n_features_in_:
-            raise ValueError("the forest asks for a feature that is not there")
+        self.forest_.refuse_other_features(self.encoding_.n_bins)
         if len(self.leaf_values_) != self.forest_.n_leaves:
             raise ValueError("the leaves do not fit the forest")
 
@@ -58,6 +57,9 @@ class VotingForest(ClassifierMixin, TreeForest):
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
         self.classes_ = np.array(self.schema_.classes)
-        self._leaf_votes = arrays["leaf_votes"]
-        if self._leaf_votes.shape != (self.forest_.n_leaves, len(self.classes_)):
+        self._leaf_votes = arrays["leaf_votes"].astype(np.float64, casting="safe")
+        expected = (self.forest_.n_leaves, len(self.classes_))
+        if not self.leaf_values_.shape == self._leaf_votes.shape == expected:
             raise ValueError("the votes do not fit the forest")
+        if not np.isfinite(self._leaf_votes).all():
+            raise ValueError("the votes are not numbers")

@@ -56,6 +56,8 @@ def describe(name: str) -> Description:
     ...
     """
     known = recipes()
+    if not isinstance(name, str):
+        raise TypeError(f"name must be a text such as 'edprf', got {name!r}")
     if name not in known:
         close = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"

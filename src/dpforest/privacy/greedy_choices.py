@@ -38,8 +38,8 @@ class Rule:
     selection : {"permute_and_flip", "exponential"}
     cost : Fraction, optional
         "Stop here" is a candidate, with the score of the node as its own only child; a split pays
-        this many sensitivities for each child but one. A public constant changes neither the
-        sensitivity of a utility nor whether it is monotone. None: nodes do not stop.
+        this many sensitivities, in whole units, for each child but one. A public constant changes
+        neither the sensitivity of a utility nor whether it is monotone. None: nodes do not stop.
     flaws : frozenset of str
         Of the printed flaws those of choices, to be followed: not private.
     """

@@ -30,6 +30,8 @@ def exact(value: Amount | str, name: str = "epsilon") -> Amount:
     >>> exact(0.3)
     Fraction(3, 10)
     """
+    if isinstance(value, Fraction) and value >= 0:
+        return value
     written = str(value)
     try:
         amount = math.inf if written == "inf" else Fraction(written)

@@ -14,7 +14,8 @@ from typing import Literal, get_args
 LevelBudget = Literal["even", "linear", "harmonic", "hou", "cube_root"]
 LEVEL_BUDGETS: tuple[str, ...] = get_args(LevelBudget)
 
-GROWTH = Fraction(2 ** (1 / 3))  # of the epsilon of counts, a level, in DPGDF
+# Of the epsilon of counts, from level to level, in DPGDF: the cube root of 2.
+GROWTH = Fraction(2 ** (1 / 3)).limit_denominator(10**6)
 
 
 @dataclass(frozen=True)

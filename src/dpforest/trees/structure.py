@@ -168,5 +168,15 @@ class Forest:
             and np.array_equal(self.leaf_id >= 0, leaf)
             and np.array_equal(np.sort(self.leaf_id[leaf]), np.arange(leaf.sum()))
         )
-        if not whole:
+        # Each node has one parent at most, so that no way is longer than the levels are many.
+        whole = whole and int((self.parent >= 0).sum()) == int(self.n_children.sum())
+        if not (whole and len(self.levels) - 1 <= self.max_depth):
             raise ValueError("the arrays do not make a forest: the file is damaged")
+
+    def refuse_other_features(self, n_bins: NDArray[np.int64]) -> None:
+        """ValueError unless the nodes ask for features that have so many bins."""
+        inner = self.n_children > 0
+        known = self.feature.max(initial=0) < len(n_bins)
+        fan_out = n_bins[self.feature[inner]] if known and self.multiway else 0
+        if not known or (self.multiway and not np.array_equal(self.n_children[inner], fan_out)):
+            raise ValueError("the forest asks for a feature that is not there")
