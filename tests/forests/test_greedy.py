@@ -169,7 +169,7 @@ def test_persons_are_protected_with_groups(census):
     ({"n_bound": 1}, "n_bound"),
     ({"n_bound": 1 << 40, "criterion": "information_gain"}, "n_bound"),
     ({"max_features": 0}, "max_features"),
-    ({"max_depth": 40, "n_estimators": 2, "splits": "binary"}, "leaves"),
+    ({"max_depth": 40, "splits": "binary"}, "leaves"),
     ({"voting": "most_confident"}, "voting"),
     ({"align": "yes"}, "align"),
     ({"leaves": "mean"}, "leaves"),
@@ -186,6 +186,7 @@ def test_bad_parameters_are_refused_before_anything_is_read(settings, message):
     {"max_depth": 2_000, "level_budget": "cube_root"},
     {"n_estimators": 3_000, "max_depth": 3, "min_support": 0, "stopping": None},
     {"splits": "binary", "max_depth": "auto", "n_estimators": "auto"},
+    {"splits": "binary", "max_depth": 20, "n_hint": 10**6},
 ], ids=str)  # fmt: skip
 def test_odd_settings_fit_within_the_budget(settings):
     wide = Schema(

@@ -3,7 +3,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.trees.growers import grow_binary, grow_multiway
+from dpforest.trees.growers import (
+    MAX_LEAVES,
+    grow_binary,
+    grow_multiway,
+    most_trees,
+    refuse_deep_trees,
+)
 from dpforest.trees.structure import FeatureBins, Forest
 
 
@@ -108,3 +114,17 @@ def test_nodes_must_have_a_child_for_every_bin():
         forest.refuse_other_features(BINS.n_bins + 1)
     with pytest.raises(ValueError, match="feature"):
         forest.refuse_other_features(BINS.n_bins[:1])
+
+
+@pytest.mark.parametrize(("n_trees", "depth"), [("auto", 23), (2, 22), (1, 5_000), (10**9, "auto")])
+def test_trees_that_do_not_fit_the_memory_are_refused(n_trees, depth):
+    with pytest.raises(ValueError, match="leaves"):
+        refuse_deep_trees(n_trees, depth)
+
+
+@pytest.mark.parametrize("depth", [1, 10, 22, "auto"])
+def test_as_many_trees_as_fit_are_not_refused(depth):
+    refuse_deep_trees(most_trees(depth), depth)
+    with pytest.raises(ValueError, match="leaves"):
+        refuse_deep_trees(most_trees(depth) + 1, depth)
+    assert most_trees("auto") == MAX_LEAVES

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -26,11 +27,13 @@ from dpforest.privacy.ledger import Ledger
 from dpforest.privacy.opening import open_table
 from dpforest.privacy.protection import Protection
 from dpforest.privacy.randomness import RandomBits
+from dpforest.privacy.spends import Pure, exact
 from dpforest.records.encode import Encoding
 from dpforest.records.frames import Frame
 from dpforest.schema import Schema
 
 Neighbors = Literal["add_remove", "replace_one"]
+COUNT_SHARE = Fraction(2, 100)  # of epsilon, for the noisy number of records that "auto" needs
 SCIKIT_LEARN_FACTS = ("n_features_in_", "feature_names_in_")
 
 ESTIMATORS: dict[str, type[PrivateEstimator]] = {}
@@ -66,6 +69,7 @@ class PrivateEstimator(BaseEstimator):
 
     epsilon: float
     schema: Schema | dict[str, Any] | None
+    n_hint: int | None
     neighbors: Neighbors
     max_records_per_group: int | None
     random_state: Any
@@ -99,6 +103,8 @@ class PrivateEstimator(BaseEstimator):
             )
         if self.max_records_per_group is not None:
             check_count("max_records_per_group", self.max_records_per_group)
+        if self.n_hint is not None:
+            check_count("n_hint", self.n_hint)
 
     def _open(
         self, X: Any, y: Any, groups: Any, streams: Streams, *, continued: bool = False
@@ -201,6 +207,14 @@ class PrivateEstimator(BaseEstimator):
             NoGuaranteeWarning,
             stacklevel=3,
         )
+
+    def _number_of_records(self, curator: Curator) -> float:
+        """The public guess of the number of records, or a noisy one that is paid for."""
+        if self.n_hint is not None:
+            return float(self.n_hint)
+        epsilon = exact(self.epsilon)
+        price = epsilon if math.isinf(epsilon) else epsilon * COUNT_SHARE
+        return max(curator.count(Pure(price)), 1.0)
 
     @contextmanager
     def _spending(self) -> Iterator[None]:

@@ -15,7 +15,6 @@ from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights, need
 from dpforest.forests.boosting import BoostedTrees, boost
 from dpforest.forests.files import named, of_group
 from dpforest.forests.parameters import (
-    check_count,
     check_count_or_auto,
     check_positive_or_auto,
 )
@@ -201,8 +200,6 @@ class BoostedForest(PrivateEstimator):
         if self.max_depth != "auto" and self.max_depth > MAX_DEPTH:
             raise ValueError(f"max_depth must be at most {MAX_DEPTH}, got {self.max_depth!r}")
         check_positive_or_auto("learning_rate", self.learning_rate)
-        if self.n_hint is not None:
-            check_count("n_hint", self.n_hint)
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         """The scores of some records, shape (n_outputs, n)."""

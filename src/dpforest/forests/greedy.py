@@ -25,26 +25,24 @@ from dpforest.forests.parameters import (
 from dpforest.forests.tree_forest import VotingForest
 from dpforest.privacy.curator import Curator
 from dpforest.privacy.greedy_choices import Flaw, Rule, ScoreName, Selection
-from dpforest.privacy.spends import Pure, exact
+from dpforest.privacy.spends import exact
 from dpforest.privacy.tree_sampling import TreeSampling
 from dpforest.records.encode import Encoding
 from dpforest.schema import Schema
 from dpforest.trees.attribute_grower import AttributeGrower
 from dpforest.trees.ensembles import join_forests, keep_trees
-from dpforest.trees.growers import MAX_LEAVES, refuse_too_many_leaves
+from dpforest.trees.growers import MAX_LEAVES, most_trees, refuse_deep_trees
 from dpforest.trees.level_budgets import LEVEL_BUDGETS, LevelBudget, share_out
 from dpforest.trees.level_grower import BINS, LevelGrower
 from dpforest.trees.rules import greedy_depth, greedy_trees, supported_leaves
 from dpforest.trees.structure import Forest
 from dpforest.trees.votes import leaf_votes
 
-COUNT_SHARE = Fraction(2, 100)  # of epsilon, for the noisy number of records that "auto" needs
 # What each further child of a split costs where nodes may stop, in sensitivities of the criterion:
 # about what a split that tells nothing gains by chance. Rounded to 0 for "max", where a split that
 # moves no majority ties with stopping.
 COST_OF_CHILD = Fraction(1, 4)
 FINEST_SHARE = 1 << 40  # the least chance of a record to be in a sample is one in this many
-MOST_LEVELS = 64  # of a binary tree, for the arithmetic of leaves
 
 Auto = Literal["auto"]
 
@@ -251,8 +249,8 @@ class GreedyForestClassifier(VotingForest):
         rng: np.random.Generator,
     ) -> None:
         """Grow the trees, in one phase or in two, each with its part of what a count left."""
-        later = min(max(round(n_trees * self.second_phase), 1), n_trees - 1)
-        later = later if self.second_phase else 0
+        share = round(n_trees * self.second_phase)
+        later = min(max(share, 1), n_trees - 1) if self.second_phase else 0
         unspent = curator.ledger.unspent_epsilon
         forests: list[Forest] = []
         values: list[Values] = []
@@ -307,15 +305,14 @@ class GreedyForestClassifier(VotingForest):
 
     def _plan(self, curator: Curator) -> tuple[int, int, int]:
         """Trees, depth and leaves of a tree; ``"auto"`` may pay for a noisy count."""
-        n_records = float(self.n_hint or 0)
+        n_records = 1.0
         n_trees, depth = self.n_estimators, self.max_depth
         several = self.splits == "multiway"
-        if not n_records and ((several and self.min_support) or "auto" in (n_trees, depth)):
-            epsilon = exact(self.epsilon)
-            price = epsilon if math.isinf(epsilon) else epsilon * COUNT_SHARE
-            n_records = max(curator.count(Pure(price)), 1.0)
+        if (several and self.min_support) or "auto" in (n_trees, depth):
+            n_records = self._number_of_records(curator)
         if n_trees == "auto":
-            n_trees = greedy_trees(n_records, self.epsilon)
+            room = MAX_LEAVES if several else most_trees(depth)
+            n_trees = int(min(greedy_trees(n_records, self.epsilon), room))
         disjoint = self.sampling == "disjoint"
         seen = n_records / n_trees if disjoint else n_records
         if self.sampling == "without_replacement":
@@ -323,8 +320,8 @@ class GreedyForestClassifier(VotingForest):
         own = self.epsilon if disjoint else self.epsilon / n_trees
         bins = self.encoding_.feature_bins
         # A node that is split has two or more children: twice the nodes, times their children.
-        room = MAX_LEAVES // (2 * n_trees * int(bins.n_bins.max()))
-        max_leaf_nodes = min(supported_leaves(seen, own, self.min_support), max(room, 1))
+        fits = MAX_LEAVES // (2 * n_trees * int(bins.n_bins.max()))
+        max_leaf_nodes = min(supported_leaves(seen, own, self.min_support), max(fits, 1))
         if depth == "auto":
             fan_out = float(np.exp(np.log(bins.n_values).mean())) if several else 2.0
             depth = greedy_depth(max_leaf_nodes, fan_out)
@@ -336,13 +333,10 @@ class GreedyForestClassifier(VotingForest):
         self._check_shared_parameters(groups)
         check_count_or_auto("n_estimators", self.n_estimators)
         check_count_or_auto("max_depth", self.max_depth)
-        if self.n_estimators != "auto":
-            depth = 0 if self.splits == "multiway" or self.max_depth == "auto" else self.max_depth
-            refuse_too_many_leaves(self.n_estimators * 2.0 ** min(depth, MOST_LEVELS))
+        binary = self.splits == "binary"
+        refuse_deep_trees(self.n_estimators, self.max_depth if binary else "auto")
         check_count("max_bins", self.max_bins, low=2)
         check_count("n_bound", self.n_bound, low=2)
-        if self.n_hint is not None:
-            check_count("n_hint", self.n_hint)
         if isinstance(self.max_features, str):
             check_choice("max_features", self.max_features, ("sqrt", None))
         elif self.max_features is not None:

@@ -200,7 +200,7 @@ class MatrixForestClassifier(MatrixForest):
         with self._spending():
             paid_cuts = self.cuts == "quantiles" and bool(needs_bins(self.schema_))
             known = paid_cuts or self.max_depth == "auto" or self.n_hint is not None
-            n_records = self._count(curator) if known else None
+            n_records = self._number_of_records(curator) if known else None
             if paid_cuts and n_records is not None:
                 self._choose_cuts(curator, n_records)
             self._grow(self._plan(float(self.epsilon), n_records), streams.structure)

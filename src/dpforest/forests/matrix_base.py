@@ -40,7 +40,6 @@ MatrixVoting = Literal["log_odds", "weighted", "hard"]
 VOTING: tuple[str, ...] = get_args(MatrixVoting)
 
 ALL_OF_IT = Fraction(1)
-COUNT_SHARE = 0.02  # of epsilon, for the noisy number of records that "auto" needs
 
 
 class MatrixForest(ClassifierMixin, PrivateEstimator):
@@ -89,8 +88,6 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
             check_count_or_auto(name, getattr(self, name))
         if "auto" not in (self.n_ensembles, self.n_estimators):
             _refuse_empty_ensembles(int(self.n_ensembles), int(self.n_estimators))
-        if self.n_hint is not None:
-            check_count("n_hint", self.n_hint)
         check_choice("voting", self.voting, VOTING)
         check_choice("strategy", self.strategy, ("auto", *STRATEGIES))
         check_count("max_bins", self.max_bins, low=2)
@@ -115,12 +112,6 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
             rng=rng,
         )
         self.forest_ = join_forests([ensemble.forest for ensemble in self.ensembles_])
-
-    def _count(self, curator: Curator) -> float:
-        """The public guess of the number of records, or a noisy one that is paid for."""
-        if self.n_hint is not None:
-            return float(self.n_hint)
-        return max(curator.count(Pure(exact(COUNT_SHARE) * exact(self.epsilon))), 1.0)
 
     def _plan(self, epsilon: float, n_records: float | None) -> Plan:
         """The shape, from public facts and, where there is one, a number of records."""

@@ -96,7 +96,7 @@ def make_plan(
     fits = max(1, int((np.cumprod(largest) <= AUTO_CELLS).sum()))
     if facts.n_records is None or facts.varied:
         n_features = most = fits if n_features == "auto" else min(d, n_features)
-        few = min(MOST_ENSEMBLES, math.ceil(d / most))
+        few = min(MOST_ENSEMBLES, math.ceil(d / most), d if n_trees == "auto" else n_trees)
         n_ensembles = few if n_ensembles == "auto" else n_ensembles
     if facts.n_records is None:
         own, q = int(n_features), int(n_ensembles)

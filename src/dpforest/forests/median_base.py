@@ -14,15 +14,14 @@ from dpforest.forests.base import Neighbors, Streams
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
 from dpforest.forests.tree_forest import TreeForest
 from dpforest.privacy.curator import Curator, Sampling
-from dpforest.privacy.spends import Amount, Pure, exact
+from dpforest.privacy.spends import Amount, exact
 from dpforest.records.encode import Encoding
 from dpforest.schema import NumericFeature, Schema
 from dpforest.trees.balance import auto_depth, auto_trees
-from dpforest.trees.growers import grow_binary, refuse_too_many_leaves
+from dpforest.trees.growers import grow_binary, most_trees, refuse_deep_trees
 from dpforest.trees.level_grower import BINS, Categories, Choice, LevelGrower, Published
 from dpforest.trees.structure import Forest
 
-COUNT_SHARE = Fraction(2, 100)  # of epsilon, for the noisy number of records that "auto" needs
 GRID_CUTS = 10
 LENGTH_UNITS = 1 << 20  # the length of a feature's range, in whole numbers
 
@@ -136,12 +135,12 @@ class MedianForest(TreeForest):
 
     def _plan(self, curator: Curator) -> tuple[int, int]:
         """The number of trees and their depth; ``"auto"`` may pay for a noisy count."""
-        n_records = float(self.n_hint or 0)
-        if not n_records and "auto" in (self.n_estimators, self.max_depth):
-            n_records = max(curator.count(Pure(_part(exact(self.epsilon), COUNT_SHARE))), 1.0)
         n_trees, depth = self.n_estimators, self.max_depth
+        if "auto" not in (n_trees, depth):
+            return int(n_trees), int(depth)
+        n_records = self._number_of_records(curator)
         if n_trees == "auto":
-            n_trees = auto_trees(n_records, self.epsilon)
+            n_trees = int(min(auto_trees(n_records, self.epsilon), most_trees(depth)))
         if depth == "auto":
             share = 1 if self.sampling == "shared" else n_trees
             epsilon = self.epsilon / (n_trees if self.sampling == "shared" else 1)
@@ -167,12 +166,9 @@ class MedianForest(TreeForest):
         self._check_shared_parameters(groups)
         check_count_or_auto("n_estimators", self.n_estimators)
         check_count_or_auto("max_depth", self.max_depth)
-        if self.max_depth != "auto":
-            refuse_too_many_leaves(2.0**self.max_depth)
+        refuse_deep_trees(self.n_estimators, self.max_depth)
         check_count("n_candidates", self.n_candidates)
         check_count("max_bins", self.max_bins, low=2)
-        if self.n_hint is not None:
-            check_count("n_hint", self.n_hint)
         if isinstance(self.rho, bool) or not isinstance(self.rho, Real) or not 0 < self.rho < 1:
             raise ValueError(f"rho must be a number between 0 and 1, got {self.rho!r}")
         check_choice("splits", self.splits, ("median", "random"))

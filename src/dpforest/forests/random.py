@@ -14,17 +14,20 @@ from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
 from dpforest.forests.files import named, of_group
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
 from dpforest.privacy.curator import Curator, Sampling
-from dpforest.privacy.spends import Pure, exact
 from dpforest.records.encode import Encoding
 from dpforest.records.routing import add_leaf_values, strongest_leaf
 from dpforest.schema import Schema
-from dpforest.trees.growers import grow_binary, grow_multiway, refuse_too_many_leaves
+from dpforest.trees.growers import (
+    MAX_LEAVES,
+    grow_binary,
+    grow_multiway,
+    most_trees,
+    refuse_deep_trees,
+)
 from dpforest.trees.pruning import largest_share, most_confident_nodes, prune
 from dpforest.trees.rules import auto_depth, auto_trees, snr_trees
 from dpforest.trees.structure import Forest
 from dpforest.trees.votes import VOTING, Voting, draw_classes, leaf_votes, normalise
-
-COUNT_SHARE = 0.02  # of epsilon, for the noisy number of records that "auto" needs
 
 
 class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
@@ -227,10 +230,8 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
         check_count_or_auto("n_estimators", self.n_estimators)
         check_count_or_auto("max_depth", self.max_depth)
         if self.splits == "binary" and self.max_depth != "auto":
-            refuse_too_many_leaves(2.0**self.max_depth)
+            refuse_deep_trees(self.n_estimators, self.max_depth)
         check_count("max_bins", self.max_bins, low=2)
-        if self.n_hint is not None:
-            check_count("n_hint", self.n_hint)
         check_choice("splits", self.splits, ("binary", "multiway"))
         check_choice("sampling", self.sampling, ("shared", "disjoint"))
         check_choice("leaves", self.leaves, ("counts", "label"))
@@ -267,19 +268,19 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
     def _plan(self, curator: Curator) -> tuple[int, int]:
         """The number of trees and their depth; ``"auto"`` may pay for a noisy count."""
         epsilon = float(self.epsilon)
-        n_records = float(self.n_hint or 0)
-        if self.variant is not None and self.pruning == "snr":
-            n_records = curator.published_count()
-        elif not n_records and "auto" in (self.n_estimators, self.max_depth):
-            n_records = max(curator.count(Pure(exact(COUNT_SHARE) * exact(epsilon))), 1.0)
         n_trees, depth = self.n_estimators, self.max_depth
-        if n_trees == "auto" and self.variant is not None and self.pruning == "snr":
+        if "auto" not in (n_trees, depth):
+            return int(n_trees), int(depth)
+        printed = self.variant is not None and self.pruning == "snr"
+        n_records = curator.published_count() if printed else self._number_of_records(curator)
+        if n_trees == "auto" and printed:
             mean_bins = float(self.encoding_.n_values.mean())
             n_trees = snr_trees(
                 n_records, self.n_features_in_, len(self.classes_), mean_bins, epsilon
             )
         elif n_trees == "auto":
-            n_trees = auto_trees(n_records, epsilon)
+            room = MAX_LEAVES if self.splits == "multiway" else most_trees(depth)
+            n_trees = int(min(auto_trees(n_records, epsilon), room))
         if depth == "auto":
             depth = auto_depth(self.n_features_in_, n_records, epsilon / n_trees)
         return int(n_trees), int(depth)

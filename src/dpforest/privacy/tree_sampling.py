@@ -25,9 +25,11 @@ class TreeSampling:
       where B is within a factor exp(e) of A, sample by sample. The ratio of the two is at most
       1 - p + p exp(e) and at least 1 - p + p exp(-e), which is no less than the inverse of it.
 
+    ``"bootstrap"`` is priced like ``"shared"``, as it was printed, and is not private.
+
     Parameters
     ----------
-    kind : {"shared", "disjoint", "without_replacement"}
+    kind : {"shared", "disjoint", "without_replacement", "bootstrap"}
     n_trees : int
     share : Fraction
         The probability p; of no meaning otherwise.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.trees.structure import WORDS_PER_NODE, FeatureBins, Forest
 
+DEEPEST = 64  # levels beyond which the arithmetic of leaves makes no difference
 MAX_LEAVES = 1 << 22  # a forest beyond this would not fit the memory of an ordinary machine
 
 Words = NDArray[np.uint64]
@@ -149,6 +152,23 @@ def _random_splits(
 
 def _number_leaves(is_leaf: NDArray[np.bool_]) -> NDArray[np.int32]:
     return np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.int32)
+
+
+def refuse_deep_trees(n_trees: int | Literal["auto"], max_depth: int | Literal["auto"]) -> None:
+    """ValueError when binary trees of what is given would not fit the memory, if all were full."""
+    depth = 0 if max_depth == "auto" else min(max_depth, DEEPEST)
+    refuse_too_many_leaves((1 if n_trees == "auto" else n_trees) * 2.0**depth)
+
+
+def most_trees(max_depth: int | Literal["auto"]) -> int:
+    """Binary trees of that depth that fit the memory: a bound for rules that choose their number.
+
+    Examples
+    --------
+    >>> most_trees(20), most_trees(22)
+    (4, 1)
+    """
+    return MAX_LEAVES if max_depth == "auto" else max(1, MAX_LEAVES >> max_depth)
 
 
 def refuse_too_many_leaves(n_leaves: float) -> None:

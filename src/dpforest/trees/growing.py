@@ -46,7 +46,7 @@ class GrowingTrees:
     ) -> Nodes:
         """Give children to leaves; the numbers of the new nodes, node after node."""
         n_before, n_new = len(self._feature), int(fan_out.sum())
-        refuse_too_many_leaves(float(n_before + n_new))
+        refuse_too_many_leaves(float((self._n_children == 0).sum() - len(nodes) + n_new))
         children = n_before + np.arange(n_new)
         self._feature[nodes] = feature
         self._n_children[nodes] = fan_out

@@ -75,7 +75,7 @@ def supported_leaves(n_records: float, epsilon: float, min_support: float) -> in
     n_records, epsilon : float
         What one tree sees, and may spend.
     min_support : float
-        0 for as many as memory allows.
+        0 for as many as there may be, 1024.
 
     Examples
     --------
