@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from dpforest import MatrixForestClassifier, MatrixForestPredictor
-from dpforest.privacy.spends import Pure
-from dpforest.privacy.strategies import choose_strategy, expected_error
-from dpforest.privacy.strategies.optimise import best_kronecker
+from dpforest.privacy.accounts.spends import Pure
+from dpforest.privacy.mechanisms.strategies import choose_strategy, expected_error
+from dpforest.privacy.mechanisms.strategies.optimise import best_kronecker
 from dpforest.reproduce.data import load, split
 
 PRICE = Pure(1)

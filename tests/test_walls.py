@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "dpforest"
-NOISE = ("dpforest.privacy.noise", "dpforest.privacy.noise_kernels")
+NOISE = ("dpforest.privacy.mechanisms.noise", "dpforest.privacy.mechanisms.noise_kernels")
 FLOAT_NOISE = ("normal", "standard_normal", "laplace")
 
 
@@ -87,9 +87,9 @@ def test_noise_is_never_drawn_in_floating_point():
         (exact_totals, "counts = store.total(statistic)"),
         (exact_totals, "ask = store.total\nask(statistic)"),
         (exact_totals, "getattr(curator, '_store')"),
-        (noise_imports, "from dpforest.privacy import noise"),
-        (noise_imports, "from dpforest.privacy.noise import discrete_laplace"),
-        (noise_imports, "import dpforest.privacy.noise_kernels as kernels"),
+        (noise_imports, "from dpforest.privacy.mechanisms import noise"),
+        (noise_imports, "from dpforest.privacy.mechanisms.noise import discrete_laplace"),
+        (noise_imports, "import dpforest.privacy.mechanisms.noise_kernels as kernels"),
         (float_noise, "released = counts + np.random.laplace(scale=1 / epsilon)"),
         (float_noise, "released = counts + rng.normal(0, sigma)"),
         (float_noise, "from numpy.random import standard_normal"),
@@ -126,9 +126,9 @@ def test_import_contracts_hold():
     [
         ("trees/votes.py", "from dpforest.records import store"),
         ("forests/random.py", "from dpforest.records.store import LocalStore"),
-        ("forests/random.py", "from dpforest.privacy import noise"),
+        ("forests/random.py", "from dpforest.privacy.mechanisms import noise"),
         ("privacy/curator.py", "from dpforest.forests import random"),
-        ("records/store.py", "from dpforest.privacy import ledger"),
+        ("records/store.py", "from dpforest.privacy.accounts import ledger"),
         ("forests/random.py", "from dpforest import audit"),
     ],
 )

@@ -13,7 +13,7 @@ from benchmarks.speed.measuring import (
     seconds,
 )
 from dpforest import NumericFeature, RandomDecisionForestClassifier, Schema, Target, datasets
-from dpforest.privacy import noise
+from dpforest.privacy.mechanisms import noise
 
 N, D, TREES, DEPTH, BINS = 1_000_000, 20, 100, 8, 32
 

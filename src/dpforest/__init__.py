@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         PrivacyLeakWarning,
         SchemaError,
     )
-    from dpforest.features import CategoricalFeature, NumericFeature, Target
     from dpforest.forests.base import load_model
     from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
     from dpforest.forests.greedy import GreedyForestClassifier
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from dpforest.forests.matrix_predictor import MatrixForestPredictor
     from dpforest.forests.median import MedianForestClassifier, MedianForestRegressor
     from dpforest.forests.random import RandomDecisionForestClassifier
-    from dpforest.schema import Schema
+    from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 
 __version__ = "0.1.0"
 
@@ -61,7 +60,6 @@ _ROOMS = {
         "PrivacyLeakWarning",
         "SchemaError",
     ),
-    "features": ("CategoricalFeature", "NumericFeature", "Target"),
     "forests.base": ("load_model",),
     "forests.boosted": ("PrivateForestClassifier", "PrivateForestRegressor"),
     "forests.greedy": ("GreedyForestClassifier",),
@@ -69,7 +67,7 @@ _ROOMS = {
     "forests.matrix_predictor": ("MatrixForestPredictor",),
     "forests.median": ("MedianForestClassifier", "MedianForestRegressor"),
     "forests.random": ("RandomDecisionForestClassifier",),
-    "schema": ("Schema",),
+    "schema": ("CategoricalFeature", "NumericFeature", "Schema", "Target"),
 }
 _HOME = {name: f"dpforest.{room}" for room, names in _ROOMS.items() for name in names}
 

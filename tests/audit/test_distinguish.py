@@ -7,8 +7,8 @@ import pytest
 
 from dpforest import PrivateForestClassifier, RandomDecisionForestClassifier
 from dpforest.audit import SMALL_SCHEMA, audit, public_estimators, small_estimators, worst_pairs
-from dpforest.privacy.additive import AdditiveNoise
-from dpforest.privacy.protection import Protection
+from dpforest.privacy.accounts.protection import Protection
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
 
 SETTINGS = list(itertools.product((1.0, 4.0, 0.1), ("add_remove", "replace_one")))
 

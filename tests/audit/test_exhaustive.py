@@ -18,7 +18,7 @@ from dpforest.audit import exhaust
 from dpforest.audit.exhaustive import worst_loss
 from dpforest.audit.script import Branch, Noise, exponential_law, permute_and_flip_law
 from dpforest.privacy import curator as curators
-from dpforest.privacy import selection
+from dpforest.privacy.mechanisms import selection
 
 EPSILON = 0.7
 TWO = Schema(

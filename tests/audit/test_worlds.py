@@ -3,7 +3,7 @@ import pytest
 
 from dpforest import CategoricalFeature, NumericFeature, Schema, Target
 from dpforest.audit import SMALL_REGRESSION, SMALL_SCHEMA, worst_pairs
-from dpforest.privacy.protection import Protection
+from dpforest.privacy.accounts.protection import Protection
 
 TEXTS = Schema(
     (NumericFeature("age", 0, 99, integer=True), CategoricalFeature("town", ("a", "b", "c"))),

@@ -15,14 +15,14 @@ from dpforest.forests.binning import (
     needs_bins,
     public_grid,
 )
-from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.privacy.accounts.protection import Protection
+from dpforest.privacy.accounts.spends import Gaussian, Pure
+from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.privacy.opening import open_table
-from dpforest.privacy.protection import Protection
-from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.spends import Gaussian, Pure
-from dpforest.records.encode import MAX_VALUE_BINS
-from dpforest.records.frames import Frame
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
+from dpforest.tables.encode import MAX_VALUE_BINS
+from dpforest.tables.frames import Frame
 
 SIZES = BinSizes(cells=64, bins=32)
 EXACT = Pure(math.inf)

@@ -25,8 +25,8 @@ from dpforest import (
     Schema,
     Target,
 )
-from dpforest.privacy.additive import AdditiveNoise
-from dpforest.privacy.spends import Gaussian
+from dpforest.privacy.accounts.spends import Gaussian
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.records.losses import IntegerLoss
 
 FEATURES = (CategoricalFeature("a", (0, 1)), NumericFeature("b", 0, 1))

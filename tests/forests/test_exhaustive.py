@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpforest import CategoricalFeature, RandomDecisionForestClassifier, Schema, Target
-from dpforest.privacy import selection
+from dpforest.privacy.mechanisms import selection
 
 EPSILON = 0.7
 SLACK = 1e-9  # the probabilities are computed in floating point

@@ -20,9 +20,9 @@ from dpforest import (
 )
 from dpforest.audit.exhaustive import exhaust
 from dpforest.privacy.curator import Curator
-from dpforest.privacy.greedy_choices import Rule
 from dpforest.privacy.greedy_releases import GreedyReleases
-from dpforest.privacy.scores import score_of
+from dpforest.privacy.mechanisms.greedy_choices import Rule
+from dpforest.privacy.mechanisms.scores import score_of
 from dpforest.records.store import LocalStore
 from dpforest.trees.level_budgets import LEVEL_BUDGETS
 

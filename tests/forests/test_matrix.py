@@ -14,10 +14,10 @@ from dpforest import (
     datasets,
     load_model,
 )
-from dpforest.privacy.spends import Pure
-from dpforest.privacy.strategies import expected_error
-from dpforest.privacy.strategies.choose import STRATEGIES
-from dpforest.privacy.strategies.optimise import best_kronecker
+from dpforest.privacy.accounts.spends import Pure
+from dpforest.privacy.mechanisms.strategies import expected_error
+from dpforest.privacy.mechanisms.strategies.choose import STRATEGIES
+from dpforest.privacy.mechanisms.strategies.optimise import best_kronecker
 
 SCHEMA = Schema(
     (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpforest import BudgetExceededError, CategoricalFeature, MatrixForestPredictor, Schema, Target
-from dpforest.privacy.additive import AdditiveNoise
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.records.store import LocalStore
 
 SCHEMA = Schema(

@@ -21,7 +21,8 @@ from dpforest import (
     load_model,
 )
 from dpforest.audit.exhaustive import exhaust
-from dpforest.privacy import splitting, tree_releases
+from dpforest.privacy import tree_releases
+from dpforest.privacy.mechanisms import splitting
 from dpforest.privacy.published import MEAN_REASON, REASONS
 from dpforest.records.statistics import Block, LeafSums, TargetGrid
 

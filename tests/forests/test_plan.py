@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from dpforest.forests import plan
 from dpforest.forests.plan import Asked, Purse, bin_share, bin_sizes, make_loss, plan_boosting
-from dpforest.privacy.accounting import gaussian_epsilon
-from dpforest.privacy.additive import AdditiveNoise
-from dpforest.privacy.spends import Gaussian, Pure
+from dpforest.privacy.accounts.accounting import gaussian_epsilon
+from dpforest.privacy.accounts.spends import Gaussian, Pure
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.records import kernels
-from dpforest.records.encode import MAX_VALUE_BINS
+from dpforest.tables.encode import MAX_VALUE_BINS
 from dpforest.trees.oblivious import MAX_DEPTH
 
 BUDGETS = {"gaussian": Purse(1.0, 1e-6), "pure": Purse(1.0, 0.0), "none": Purse(math.inf, 1e-6)}

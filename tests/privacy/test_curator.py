@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from dpforest.exceptions import BudgetExceededError
+from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.privacy.accounts.protection import Protection
+from dpforest.privacy.accounts.spends import Branch, Gaussian, Pure
 from dpforest.privacy.curator import Curator
-from dpforest.privacy.ledger import Ledger
-from dpforest.privacy.protection import Protection
-from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.spends import Branch, Gaussian, Pure
-from dpforest.records.encode import Encoding
-from dpforest.records.frames import Frame
+from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.records.losses import IntegerLoss
 from dpforest.records.store import LocalStore
 from dpforest.schema import NumericFeature, Schema, Target
+from dpforest.tables.encode import Encoding
+from dpforest.tables.frames import Frame
 from dpforest.trees.growers import grow_binary
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
@@ -159,7 +159,7 @@ def recorded(monkeypatch):
         calls.append((totals.copy(), self.parameter))
         return totals
 
-    monkeypatch.setattr("dpforest.privacy.additive.AdditiveNoise.added_to", record)
+    monkeypatch.setattr("dpforest.privacy.mechanisms.additive.AdditiveNoise.added_to", record)
     return calls
 
 

@@ -11,12 +11,12 @@ import pytest
 
 from dpforest.exceptions import BudgetExceededError, SchemaError
 from dpforest.privacy import inference
+from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.inference import category_threshold
-from dpforest.privacy.ledger import Ledger
-from dpforest.privacy.noise import discrete_laplace, laplace_scale
-from dpforest.records.columns import Column
+from dpforest.privacy.mechanisms.noise import discrete_laplace, laplace_scale
 from dpforest.records.observe import N_MAGNITUDES, level_counts, magnitude, magnitude_counts
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
+from dpforest.tables.columns import Column
 
 N = 4000
 

@@ -6,6 +6,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from dpforest.privacy.mechanisms.scores import STEP
 from dpforest.privacy.published_greedy import (
     FLAWS,
     REASONS,
@@ -14,7 +15,6 @@ from dpforest.privacy.published_greedy import (
     gain_ratio_utilities,
     selected_trees,
 )
-from dpforest.privacy.scores import STEP
 
 
 def test_every_flaw_has_a_reason():

@@ -9,14 +9,21 @@ import pytest
 from scipy import sparse
 
 from dpforest import CategoricalFeature, Schema, Target
-from dpforest.privacy.additive import AdditiveNoise
-from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.privacy.accounts.protection import Protection
+from dpforest.privacy.accounts.spends import Gaussian, Pure
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.mechanisms.strategies import (
+    Change,
+    Identity,
+    Paths,
+    Rows,
+    choose_strategy,
+    marginals,
+)
+from dpforest.privacy.mechanisms.strategies.choose import build_strategy
 from dpforest.privacy.opening import open_table
-from dpforest.privacy.protection import Protection
-from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.spends import Gaussian, Pure
-from dpforest.privacy.strategies import Change, Identity, Paths, Rows, choose_strategy, marginals
-from dpforest.privacy.strategies.choose import build_strategy
 from dpforest.privacy.workload_answers import (
     SMALL_DOMAIN,
     Cells,
@@ -24,8 +31,8 @@ from dpforest.privacy.workload_answers import (
     Question,
     half_votes,
 )
-from dpforest.records.frames import Frame
-from dpforest.records.tables import FoldedEncoding
+from dpforest.tables.folded import FoldedEncoding
+from dpforest.tables.frames import Frame
 from dpforest.trees.growers import grow_multiway
 
 EPSILON = 0.5

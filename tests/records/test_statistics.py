@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.records.encode import Encoding
-from dpforest.records.frames import Frame
 from dpforest.records.losses import IntegerLoss
 from dpforest.records.statistics import (
     BinCounts,
@@ -19,6 +17,8 @@ from dpforest.records.statistics import (
 )
 from dpforest.records.store import LocalStore
 from dpforest.schema import NumericFeature, Schema, Target
+from dpforest.tables.encode import Encoding
+from dpforest.tables.frames import Frame
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 from dpforest.trees.structure import FeatureBins

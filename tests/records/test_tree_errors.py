@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from dpforest.records import tree_errors
-from dpforest.records.encode import Encoding
-from dpforest.records.frames import Frame
-from dpforest.records.routing import find_leaves
 from dpforest.records.statistics import LeafClassCounts
 from dpforest.records.store import LocalStore
 from dpforest.schema import NumericFeature, Schema, Target
+from dpforest.tables.encode import Encoding
+from dpforest.tables.frames import Frame
+from dpforest.tables.routing import find_leaves
 from dpforest.trees.growers import grow_binary
 
 SCHEMA = Schema(

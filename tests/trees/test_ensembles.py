@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dpforest.records.routing import find_leaves
+from dpforest.tables.routing import find_leaves
 from dpforest.trees.ensembles import grow_ensembles, join_forests, keep_trees
 from dpforest.trees.structure import FeatureBins
 

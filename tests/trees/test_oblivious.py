@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.records.routing import add_tree_values
+from dpforest.tables.routing import add_tree_values
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 
 KINDS = ("interval", "halves", "none", "all")

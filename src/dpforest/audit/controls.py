@@ -16,8 +16,8 @@ from dpforest.audit.controls_schema import bounds_from_data, classes_from_data
 from dpforest.audit.games import Game
 from dpforest.audit.mechanisms import Mechanism, noisy, table
 from dpforest.audit.worlds import Pair, Table
-from dpforest.privacy import noise, selection
-from dpforest.privacy.randomness import RandomBits
+from dpforest.privacy.mechanisms import noise, selection
+from dpforest.privacy.mechanisms.randomness import RandomBits
 
 MEAN_GRID = 4096  # steps in a unit of a released mean
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dpforest.audit.mechanisms import Mechanism, table
 from dpforest.audit.worlds import Pair, Table
-from dpforest.privacy import noise, selection
-from dpforest.privacy.randomness import RandomBits
+from dpforest.privacy.mechanisms import noise, selection
+from dpforest.privacy.mechanisms.randomness import RandomBits
 
 GRID = 1 << 20  # steps in the unit range of a feature, of a score or of a mean
 

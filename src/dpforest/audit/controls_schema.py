@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from dpforest.audit.games import EstimatorGame, Tick
 from dpforest.audit.worlds import SMALL_SCHEMA, Pair, Table
 from dpforest.exceptions import PrivacyLeakWarning
-from dpforest.features import NumericFeature, Target
 from dpforest.forests.random import RandomDecisionForestClassifier
-from dpforest.privacy.ledger import Guarantee
-from dpforest.privacy.protection import Protection
-from dpforest.privacy.randomness import RandomBits
+from dpforest.privacy.accounts.ledger import Guarantee
+from dpforest.privacy.accounts.protection import Protection
+from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.schema import Schema
+from dpforest.schema.features import NumericFeature, Target
 
 
 @dataclass(frozen=True)

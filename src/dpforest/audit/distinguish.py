@@ -15,9 +15,9 @@ from dpforest.audit.games import EstimatorGame, Game, Tick
 from dpforest.audit.report import AuditReport
 from dpforest.audit.worlds import Pair
 from dpforest.forests.base import PrivateEstimator
-from dpforest.privacy.accounting import mu_for
-from dpforest.privacy.ledger import Guarantee
-from dpforest.privacy.randomness import RandomBits
+from dpforest.privacy.accounts.accounting import mu_for
+from dpforest.privacy.accounts.ledger import Guarantee
+from dpforest.privacy.mechanisms.randomness import RandomBits
 
 LEAST_TRIALS = 400
 WHILE_LEARNING = 0.9  # fewer trials than will be counted, so less caution

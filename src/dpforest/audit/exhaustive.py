@@ -26,7 +26,7 @@ from dpforest.audit.script import DIGITS, Branch, branches_of
 from dpforest.audit.worlds import Table
 from dpforest.exceptions import NoGuaranteeWarning
 from dpforest.forests.base import PrivateEstimator
-from dpforest.privacy.ledger import Guarantee
+from dpforest.privacy.accounts.ledger import Guarantee
 
 Record = tuple[Any, ...]
 World = tuple[Record, ...]

@@ -18,14 +18,14 @@ from dpforest.audit.distinguish import audit
 from dpforest.audit.mechanisms import Mechanism, Sampler, table
 from dpforest.audit.report import AuditReport
 from dpforest.audit.worlds import Pair, Table
-from dpforest.features import NumericFeature, Target
-from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.privacy.accounts.protection import Protection
+from dpforest.privacy.accounts.spends import Pure
+from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.privacy.opening import open_table
-from dpforest.privacy.protection import Protection
-from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.spends import Pure
-from dpforest.records.frames import Frame
 from dpforest.schema import Schema
+from dpforest.schema.features import NumericFeature, Target
+from dpforest.tables.frames import Frame
 
 NEAR = 3  # uniform numbers on either side that rounding may have led away from
 COUNTS = (1, 2)

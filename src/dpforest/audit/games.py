@@ -19,10 +19,10 @@ from sklearn.base import clone, is_regressor
 from dpforest.audit.worlds import SMALL_REGRESSION, SMALL_SCHEMA, Pair, Table, worst_pairs
 from dpforest.exceptions import NoGuaranteeWarning, PrivacyLeakWarning, SchemaError
 from dpforest.forests.base import PrivateEstimator, Streams
+from dpforest.privacy.accounts.ledger import Guarantee
+from dpforest.privacy.accounts.spends import Cost
 from dpforest.privacy.curator import Curator
-from dpforest.privacy.ledger import Guarantee
-from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.spends import Cost
+from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.schema import Schema
 
 Releases = NDArray[np.float64]

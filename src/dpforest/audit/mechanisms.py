@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpforest.audit.games import Tick
 from dpforest.audit.worlds import Pair, Table
-from dpforest.privacy import noise
-from dpforest.privacy.ledger import Guarantee
-from dpforest.privacy.protection import Protection
-from dpforest.privacy.randomness import RandomBits
+from dpforest.privacy.accounts.ledger import Guarantee
+from dpforest.privacy.accounts.protection import Protection
+from dpforest.privacy.mechanisms import noise
+from dpforest.privacy.mechanisms.randomness import RandomBits
 
 Sampler = Callable[[Table, int, RandomBits], NDArray[np.float64]]
 

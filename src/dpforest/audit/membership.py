@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from dpforest.audit.report import new_figure
 from dpforest.datasets import make_census
 from dpforest.forests.boosted import PrivateForestClassifier
-from dpforest.records.encode import Encoding
-from dpforest.records.frames import Frame
 from dpforest.schema import Schema
+from dpforest.tables.encode import Encoding
+from dpforest.tables.frames import Frame
 
 FALSE_POSITIVES = 0.001
 REFERENCES = 4

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy.accounting import gaussian_epsilon
-from dpforest.privacy.ledger import Guarantee
+from dpforest.privacy.accounts.accounting import gaussian_epsilon
+from dpforest.privacy.accounts.ledger import Guarantee
 
 
 @dataclass(frozen=True)

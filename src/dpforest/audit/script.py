@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from dpforest.audit.worlds import Table
 from dpforest.forests.base import PrivateEstimator, Streams
-from dpforest.privacy import selection
-from dpforest.privacy.additive import AdditiveNoise
+from dpforest.privacy.accounts.spends import Pure
 from dpforest.privacy.curator import Curator
-from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.spends import Pure
+from dpforest.privacy.mechanisms import selection
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.records.statistics import Statistic
 from dpforest.records.store import LocalStore
 

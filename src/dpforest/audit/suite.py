@@ -21,9 +21,9 @@ from dpforest.audit.mechanisms import laplace_count
 from dpforest.audit.membership import membership_inference
 from dpforest.audit.report import AuditReport
 from dpforest.audit.small import small_estimators
-from dpforest.features import CategoricalFeature, Target
 from dpforest.forests.random import RandomDecisionForestClassifier
 from dpforest.schema import Schema
+from dpforest.schema.features import CategoricalFeature, Target
 
 EPSILONS = (0.1, 1.0, 4.0)
 NEIGHBORS = ("add_remove", "replace_one")

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.features import CategoricalFeature, Feature, NumericFeature, Target
-from dpforest.privacy.protection import Protection
+from dpforest.privacy.accounts.protection import Protection
 from dpforest.schema import Schema
+from dpforest.schema.features import CategoricalFeature, Feature, NumericFeature, Target
 
 MODERATE = 40
 

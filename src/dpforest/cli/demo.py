@@ -12,9 +12,9 @@ from sklearn.ensemble import ExtraTreesClassifier
 from dpforest.cli.console import watched
 from dpforest.datasets import Dataset, make_census
 from dpforest.forests.boosted import PrivateForestClassifier
-from dpforest.privacy.ledger import Ledger
-from dpforest.records.encode import Encoding
-from dpforest.records.frames import Frame
+from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.tables.encode import Encoding
+from dpforest.tables.frames import Frame
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
 SHOWN = 1.0

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from dpforest.datasets import frames
 from dpforest.exceptions import SchemaError
-from dpforest.features import CategoricalFeature
 from dpforest.schema import Schema
+from dpforest.schema.features import CategoricalFeature
 
 Columns = Mapping[str, NDArray[Any]]
 CSV = ("CSV", "UTF-8 text, a header line, and as many cells in every row")

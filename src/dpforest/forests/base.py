@@ -22,15 +22,15 @@ import dpforest
 from dpforest.exceptions import ModelFileError, NoGuaranteeWarning
 from dpforest.forests.files import SavedModel, read_model, write_model
 from dpforest.forests.parameters import check_choice, check_count, check_delta, check_epsilon
+from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.privacy.accounts.protection import Protection
+from dpforest.privacy.accounts.spends import Pure, exact
 from dpforest.privacy.curator import Curator
-from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.privacy.opening import open_table
-from dpforest.privacy.protection import Protection
-from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.spends import Pure, exact
-from dpforest.records.encode import Encoding
-from dpforest.records.frames import Frame
 from dpforest.schema import Schema
+from dpforest.tables.encode import Encoding
+from dpforest.tables.frames import Frame
 
 Neighbors = Literal["add_remove", "replace_one"]
 COUNT_SHARE = Fraction(2, 100)  # of epsilon, for the noisy number of records that "auto" needs

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy.additive import Price
 from dpforest.privacy.curator import Curator
-from dpforest.records.encode import Encoding
+from dpforest.privacy.mechanisms.additive import Price
 from dpforest.schema import NumericFeature, Schema
+from dpforest.tables.encode import Encoding
 
 LINEAR_CELLS = 32
 OCTAVES = 40  # cells halve towards zero this often: bounds may be 10**12 too wide

@@ -29,9 +29,9 @@ from dpforest.forests.plan import (
     plan_boosting,
 )
 from dpforest.privacy.curator import Curator
-from dpforest.records.encode import Encoding
-from dpforest.records.routing import add_tree_values
 from dpforest.schema import Schema
+from dpforest.tables.encode import Encoding
+from dpforest.tables.routing import add_tree_values
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 

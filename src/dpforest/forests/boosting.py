@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dpforest.forests.binning import nearest_shares
 from dpforest.forests.plan import BoostingPlan
-from dpforest.privacy.additive import Price
 from dpforest.privacy.curator import Curator, GradientRelease
+from dpforest.privacy.mechanisms.additive import Price
 from dpforest.records.losses import IntegerLoss
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower

@@ -23,12 +23,12 @@ from dpforest.forests.parameters import (
     check_number,
 )
 from dpforest.forests.tree_forest import VotingForest
+from dpforest.privacy.accounts.spends import exact
+from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.privacy.curator import Curator
-from dpforest.privacy.greedy_choices import Flaw, Rule, ScoreName, Selection
-from dpforest.privacy.spends import exact
-from dpforest.privacy.tree_sampling import TreeSampling
-from dpforest.records.encode import Encoding
+from dpforest.privacy.mechanisms.greedy_choices import Flaw, Rule, ScoreName, Selection
 from dpforest.schema import Schema
+from dpforest.tables.encode import Encoding
 from dpforest.trees.attribute_grower import AttributeGrower
 from dpforest.trees.ensembles import join_forests, keep_trees
 from dpforest.trees.growers import MAX_LEAVES, most_trees, refuse_deep_trees
@@ -80,7 +80,7 @@ class GreedyForestClassifier(VotingForest):
         attribute and cut chosen in one draw.
     criterion : {"max", "gini", "information_gain", "f_max"}, default="max"
         What a split is chosen by: the number of records in the largest class of each child, or
-        impurities. `dpforest.privacy.scores` has their sensitivities, of which that of
+        impurities. `dpforest.privacy.mechanisms.scores` has their sensitivities, of which that of
         ``"max"`` is the least.
     n_bound : int, default=100_000
         A public number of records from which on information gain is blunted. The larger, the

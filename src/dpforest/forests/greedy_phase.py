@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.privacy.accounts.spends import Amount
+from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.privacy.curator import Curator
-from dpforest.privacy.greedy_choices import Rule
 from dpforest.privacy.greedy_releases import LeafQuestion, Span
-from dpforest.privacy.spends import Amount
-from dpforest.privacy.tree_sampling import TreeSampling
+from dpforest.privacy.mechanisms.greedy_choices import Rule
 from dpforest.trees.attribute_grower import AttributeGrower, AttributeQuestion
 from dpforest.trees.level_budgets import LevelShares
 from dpforest.trees.level_grower import LevelGrower, SplitQuestion

@@ -22,14 +22,14 @@ from dpforest.forests.matrix_base import (
 )
 from dpforest.forests.matrix_plan import Auto, Plan
 from dpforest.forests.parameters import check_choice
-from dpforest.privacy.additive import AdditiveNoise
+from dpforest.privacy.accounts.spends import Pure, exact
 from dpforest.privacy.curator import Curator, Sampling
-from dpforest.privacy.spends import Pure, exact
-from dpforest.privacy.strategies import Choice, Paths, Workload
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.privacy.mechanisms.strategies import Choice, Paths, Workload
 from dpforest.privacy.workload_answers import Answers, Cells, Question
-from dpforest.records.routing import add_leaf_values
-from dpforest.records.tables import FoldedEncoding
 from dpforest.schema import Schema
+from dpforest.tables.folded import FoldedEncoding
+from dpforest.tables.routing import add_leaf_values
 from dpforest.trees.structure import Forest
 from dpforest.trees.votes import Prior
 

@@ -17,11 +17,11 @@ from threadpoolctl import threadpool_limits
 from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
 from dpforest.forests.matrix_plan import Auto, Facts, Plan, make_plan
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
-from dpforest.privacy.accounting import mu_for
-from dpforest.privacy.additive import Price
+from dpforest.privacy.accounts.accounting import mu_for
+from dpforest.privacy.accounts.spends import Amount, Gaussian, Pure, exact
 from dpforest.privacy.curator import Curator
-from dpforest.privacy.spends import Amount, Gaussian, Pure, exact
-from dpforest.privacy.strategies import (
+from dpforest.privacy.mechanisms.additive import Price
+from dpforest.privacy.mechanisms.strategies import (
     STRATEGIES,
     Choice,
     Paths,
@@ -30,9 +30,9 @@ from dpforest.privacy.strategies import (
     choose_strategy,
 )
 from dpforest.privacy.workload_answers import Answers
-from dpforest.records.tables import FoldedEncoding
-from dpforest.records.threads import count_threads
 from dpforest.schema import Schema
+from dpforest.tables.folded import FoldedEncoding
+from dpforest.tables.threads import count_threads
 from dpforest.trees.ensembles import Ensemble, grow_ensembles, join_forests
 from dpforest.trees.votes import Prior, log_shares, mean_shares, normalise, pooled_prior
 

@@ -26,12 +26,20 @@ from dpforest.forests.matrix_base import (
 )
 from dpforest.forests.matrix_plan import AUTO_VOTERS, Auto
 from dpforest.forests.parameters import check_choice, check_epsilon
-from dpforest.privacy.additive import Price
-from dpforest.privacy.spends import exact
-from dpforest.privacy.strategies import Choice, Direct, Identity, Paths, Rows, Votes, Workload
+from dpforest.privacy.accounts.spends import exact
+from dpforest.privacy.mechanisms.additive import Price
+from dpforest.privacy.mechanisms.strategies import (
+    Choice,
+    Direct,
+    Identity,
+    Paths,
+    Rows,
+    Votes,
+    Workload,
+)
 from dpforest.privacy.workload_answers import Answers, Cells, OwnLeaves, Population, Question
-from dpforest.records.routing import find_leaves
 from dpforest.schema import Schema
+from dpforest.tables.routing import find_leaves
 from dpforest.trees.ensembles import Ensemble
 from dpforest.trees.votes import lean_to_prior, log_shares
 

@@ -20,8 +20,8 @@ from dpforest.forests.parameters import check_choice
 from dpforest.forests.tree_forest import VotingForest
 from dpforest.privacy.curator import Curator, Sampling
 from dpforest.privacy.tree_releases import share_of_tree
-from dpforest.records.routing import add_leaf_values
 from dpforest.schema import Schema
+from dpforest.tables.routing import add_leaf_values
 from dpforest.trees.level_grower import Categories, Choice
 from dpforest.trees.pruning import lean_on_parents
 from dpforest.trees.votes import leaf_votes

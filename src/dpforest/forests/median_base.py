@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from dpforest.forests.base import Neighbors, Streams
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
 from dpforest.forests.tree_forest import TreeForest
+from dpforest.privacy.accounts.spends import Amount, exact
 from dpforest.privacy.curator import Curator, Sampling
-from dpforest.privacy.spends import Amount, exact
-from dpforest.records.encode import Encoding
 from dpforest.schema import NumericFeature, Schema
+from dpforest.tables.encode import Encoding
 from dpforest.trees.balance import auto_depth, auto_trees
 from dpforest.trees.growers import grow_binary, most_trees, refuse_deep_trees
 from dpforest.trees.level_grower import BINS, Categories, Choice, LevelGrower, Published

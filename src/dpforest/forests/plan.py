@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import Literal
 
 from dpforest.forests.binning import BinSizes
-from dpforest.privacy.accounting import mu_for
-from dpforest.privacy.additive import Price, finest_grid
-from dpforest.privacy.spends import Gaussian, Pure, exact
+from dpforest.privacy.accounts.accounting import mu_for
+from dpforest.privacy.accounts.spends import Gaussian, Pure, exact
+from dpforest.privacy.mechanisms.additive import Price, finest_grid
 from dpforest.records.losses import LARGEST_GRID, IntegerLoss, LossKind
 
 COUNT_SHARE = Fraction(2, 100)

@@ -14,9 +14,9 @@ from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
 from dpforest.forests.files import named, of_group
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
 from dpforest.privacy.curator import Curator, Sampling
-from dpforest.records.encode import Encoding
-from dpforest.records.routing import add_leaf_values, strongest_leaf
 from dpforest.schema import Schema
+from dpforest.tables.encode import Encoding
+from dpforest.tables.routing import add_leaf_values, strongest_leaf
 from dpforest.trees.growers import (
     MAX_LEAVES,
     grow_binary,

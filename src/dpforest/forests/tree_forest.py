@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 
 from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.files import named, of_group
-from dpforest.records.routing import add_leaf_values
+from dpforest.tables.routing import add_leaf_values
 from dpforest.trees.structure import Forest
 from dpforest.trees.votes import normalise
 

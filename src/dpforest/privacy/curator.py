@@ -17,18 +17,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy import selection
-from dpforest.privacy.additive import AdditiveNoise, Price, finest_grid
+from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.privacy.accounts.spends import Amount, Branch, Gaussian, Pure, Spend
 from dpforest.privacy.greedy_releases import GreedyReleases
-from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.mechanisms import selection
+from dpforest.privacy.mechanisms.additive import AdditiveNoise, Price, finest_grid
+from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.mechanisms.strategies import noise_for
 from dpforest.privacy.published import COUNT_REASON, SMOOTH_REASON, published_labels
-from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.spends import Amount, Branch, Gaussian, Pure, Spend
-from dpforest.privacy.strategies import noise_for
 from dpforest.privacy.tree_releases import Sampling as Sampling
 from dpforest.privacy.tree_releases import share_of_tree
 from dpforest.privacy.workload_answers import Answers, Question
-from dpforest.records.encode import Encoding
 from dpforest.records.losses import IntegerLoss
 from dpforest.records.statistics import (
     BinCounts,
@@ -39,6 +38,7 @@ from dpforest.records.statistics import (
     TargetCounts,
 )
 from dpforest.records.store import RecordStore
+from dpforest.tables.encode import Encoding
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest
 
@@ -236,7 +236,7 @@ class Curator(GreedyReleases):
         measurements by one column of A times its ``change`` over the classes, so discrete Laplace
         noise of scale steps * norm_1(A) * |change|_1 / epsilon makes them epsilon-DP, and discrete
         Gaussian noise mu-GDP with the L2 norms; the answers are post-processing of it. See
-        `dpforest.privacy.strategies.strategies` for the proof. Questions about the same records
+        `dpforest.privacy.mechanisms.strategies` for the proof. Questions about the same records
         compose sequentially; all are debited before any is measured.
 
         Returns

@@ -15,14 +15,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy import selection
-from dpforest.privacy.additive import AdditiveNoise
-from dpforest.privacy.greedy_choices import Rule, choose
+from dpforest.privacy.accounts.spends import Amount, Branch, Pure, Spend
+from dpforest.privacy.accounts.tree_sampling import TreeSampling
+from dpforest.privacy.mechanisms import selection
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.privacy.mechanisms.greedy_choices import Rule, choose
+from dpforest.privacy.mechanisms.splitting import Answer
 from dpforest.privacy.published_greedy import FLAWS, REASONS, Flaw, selected_trees
-from dpforest.privacy.spends import Amount, Branch, Pure, Spend
-from dpforest.privacy.splitting import Answer
 from dpforest.privacy.tree_releases import TreeReleases, nodes_at_a_time
-from dpforest.privacy.tree_sampling import TreeSampling
 from dpforest.records.statistics import LeafClassCounts, NodeHistograms
 from dpforest.trees.attribute_grower import AttributeQuestion
 from dpforest.trees.level_grower import SplitQuestion

@@ -28,14 +28,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.categories import Category
 from dpforest.exceptions import SchemaError
-from dpforest.features import MAX_CATEGORIES, CategoricalFeature, Feature, NumericFeature, Target
-from dpforest.privacy.ledger import Approximate, Ledger, Protection, Pure, Spend
-from dpforest.privacy.noise import discrete_laplace, laplace_scale
-from dpforest.privacy.protection import Neighbors
-from dpforest.privacy.randomness import RandomBits
-from dpforest.records.columns import Column
+from dpforest.privacy.accounts.ledger import Approximate, Ledger, Protection, Pure, Spend
+from dpforest.privacy.accounts.protection import Neighbors
+from dpforest.privacy.mechanisms.noise import discrete_laplace, laplace_scale
+from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.records.observe import (
     N_MAGNITUDES,
     level_counts,
@@ -44,6 +41,15 @@ from dpforest.records.observe import (
     split_target,
 )
 from dpforest.schema import Task
+from dpforest.schema.categories import Category
+from dpforest.schema.features import (
+    MAX_CATEGORIES,
+    CategoricalFeature,
+    Feature,
+    NumericFeature,
+    Target,
+)
+from dpforest.tables.columns import Column
 
 FALSE_ALARM = 0.01  # chance that an empty cell stands out, over all cells of a column
 

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
+from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.curator import Curator
-from dpforest.privacy.ledger import Ledger
-from dpforest.privacy.randomness import RandomBits
-from dpforest.records.encode import check_columns, encode_labels, encode_target
-from dpforest.records.frames import Frame
+from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.records.groups import bound_groups
 from dpforest.records.store import LocalStore
 from dpforest.schema import Schema
+from dpforest.tables.encode import check_columns, encode_labels, encode_target
+from dpforest.tables.frames import Frame
 
 
 def open_table(

@@ -13,10 +13,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy import selection
-from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.spends import Amount
-from dpforest.privacy.splitting import NO_CANDIDATE, Answer, Integers, NodeSplits
+from dpforest.privacy.accounts.spends import Amount
+from dpforest.privacy.mechanisms import selection
+from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.mechanisms.splitting import NO_CANDIDATE, Answer, Integers, NodeSplits
 from dpforest.trees.level_grower import Published
 
 SHARED_REASONS = (

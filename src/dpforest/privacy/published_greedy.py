@@ -12,8 +12,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy.scores import STEP
-from dpforest.privacy.splitting import Integers
+from dpforest.privacy.mechanisms.scores import STEP
+from dpforest.privacy.mechanisms.splitting import Integers
 from dpforest.records.store import RecordStore
 from dpforest.records.tree_errors import ErrorsWithout
 from dpforest.trees.structure import Forest
@@ -56,7 +56,7 @@ def gain_ratio_utilities(histograms: Integers) -> Integers:
     Returns
     -------
     ndarray of int64, shape (nodes, candidates)
-        In steps, as `dpforest.privacy.scores` counts; a ratio of 0 / 0 is 0.
+        In steps, as `dpforest.privacy.mechanisms.scores` counts; a ratio of 0 / 0 is 0.
 
     Examples
     --------

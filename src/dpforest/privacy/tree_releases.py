@@ -12,18 +12,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy.additive import AdditiveNoise, finest_grid
-from dpforest.privacy.ledger import Ledger
+from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.privacy.accounts.spends import Amount, Branch, Pure, Spend, exact
+from dpforest.privacy.mechanisms.additive import AdditiveNoise, finest_grid
+from dpforest.privacy.mechanisms.quantiles import quantile_cells
+from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.mechanisms.splitting import Answer, NodeSplits, choose_splits
 from dpforest.privacy.published import (
     MEAN_REASON,
     REASONS,
     published_means,
     published_splits,
 )
-from dpforest.privacy.quantiles import quantile_cells
-from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.spends import Amount, Branch, Pure, Spend, exact
-from dpforest.privacy.splitting import Answer, NodeSplits, choose_splits
 from dpforest.records.statistics import (
     LeafSums,
     NodeHistograms,
@@ -57,7 +57,7 @@ class TreeReleases:
         """The range in which about the middle half of the targets lies.
 
         The outer edges of the cells of two private quartiles, on an even grid of the public
-        bounds; `dpforest.privacy.quantiles` proves what they cost.
+        bounds; `dpforest.privacy.mechanisms.quantiles` proves what they cost.
         """
         spend = Spend("quartiles of the target", "exponential mechanism", Pure(epsilon))
         self.ledger.debit(spend)
@@ -83,7 +83,7 @@ class TreeReleases:
     ) -> Answer:
         """A candidate and an option for every node of a level, chosen by balance and by error.
 
-        `dpforest.privacy.splitting` proves that the choices of a node cost its epsilon. The nodes
+        `mechanisms.splitting` proves that the choices of a node cost its epsilon. The nodes
         of a level of a tree share no record, so they cost no more together; trees compose as in
         `leaf_counts`. ``target`` is the number of classes, or bounds to which targets are clipped.
         Choices as published are not private, and the ledger says why.

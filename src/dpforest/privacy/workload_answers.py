@@ -9,19 +9,19 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy.additive import AdditiveNoise, Price
-from dpforest.privacy.randomness import RandomBits
-from dpforest.privacy.strategies import (
+from dpforest.privacy.mechanisms.additive import AdditiveNoise, Price
+from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.mechanisms.strategies import (
     ONE_COUNT,
     Change,
     Strategy,
     Workload,
     answer_deviations,
 )
-from dpforest.privacy.strategies.lattice import Attributes
+from dpforest.privacy.mechanisms.strategies.lattice import Attributes
+from dpforest.records.contingency import TableCounts
 from dpforest.records.statistics import LeafClassCounts
 from dpforest.records.store import RecordStore
-from dpforest.records.tables import TableCounts
 from dpforest.trees.structure import Forest
 
 Integers = NDArray[np.int64]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
-from dpforest.records.frames import as_column
 from dpforest.records.store import DrawBelow
+from dpforest.tables.frames import as_column
 
 
 def bound_groups(

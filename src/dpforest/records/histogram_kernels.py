@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dpforest.records.kernels import _child
+from dpforest.tables.routing_kernels import _child
 
 
 @njit(nogil=True, cache=True, inline="always")

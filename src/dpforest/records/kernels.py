@@ -11,34 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-BLOCK = 1024  # records routed together; their nodes and counters stay in the first-level cache
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _child(links, right_bytes, node, b):
-    """The child of a binary node for a bin; a leaf is its own child."""
-    link = links[node]
-    byte = np.uint32(right_bytes[np.uint64(node) * np.uint64(32) + np.uint64(b >> np.uint32(3))])
-    return np.uint32(link >> np.uint64(32)) + ((byte >> (b & np.uint32(7))) & np.uint32(1))
-
-
-@njit(nogil=True, cache=True)
-def _route_block(bins, root, links, right_bytes, n_children, multiway, depth, node):
-    """Write into ``node`` the leaf node of each record of a block."""
-    for i in range(bins.shape[0]):
-        node[i] = root
-    for _ in range(depth):
-        if multiway:
-            for i in range(bins.shape[0]):
-                v = node[i]
-                if n_children[v] > 0:
-                    b = np.uint32(bins[i, np.uint32(links[v])])
-                    node[i] = np.uint32(links[v] >> np.uint64(32)) + b
-        else:
-            for i in range(bins.shape[0]):
-                v = node[i]
-                b = np.uint32(bins[i, np.uint32(links[v])])
-                node[i] = _child(links, right_bytes, v, b)
+from dpforest.tables.routing_kernels import (
+    BLOCK,
+    WIDE_BLOCK,
+    _child,
+    _oblivious_leaves,
+    _route_block,
+)
 
 
 @njit(nogil=True, cache=True)
@@ -86,71 +65,10 @@ def count_sampled_leaves(
                 out[leaf_id[node[i]], np.uint32(labels[i])] += np.int64(times[i, t])
 
 
-@njit(nogil=True, cache=True)
-def add_leaf_values(
-    bins, roots, links, right_bytes, n_children, leaf_id, multiway, depth, values, out
-):
-    """Add to ``out[record]`` the values of the leaves that the record falls into."""
-    node = np.empty(BLOCK, np.uint32)
-    for start in range(0, bins.shape[0], BLOCK):
-        block = bins[start : start + BLOCK]
-        sums = out[start : start + BLOCK]
-        for t in range(roots.shape[0]):
-            _route_block(block, roots[t], links, right_bytes, n_children, multiway, depth, node)
-            for i in range(block.shape[0]):
-                leaf = leaf_id[node[i]]
-                for j in range(values.shape[1]):
-                    sums[i, j] += values[leaf, j]
-
-
-@njit(nogil=True, cache=True)
-def strongest_leaf(
-    bins, roots, links, right_bytes, n_children, leaf_id, multiway, depth, strength, out
-):
-    """Write into ``out[record]`` the strongest of the leaves that the record falls into."""
-    node = np.empty(BLOCK, np.uint32)
-    for start in range(0, bins.shape[0], BLOCK):
-        block = bins[start : start + BLOCK]
-        best = out[start : start + BLOCK]
-        for t in range(roots.shape[0]):
-            _route_block(block, roots[t], links, right_bytes, n_children, multiway, depth, node)
-            for i in range(block.shape[0]):
-                leaf = leaf_id[node[i]]
-                if t == 0 or strength[leaf] > strength[best[i]]:
-                    best[i] = leaf
-
-
 # --- boosting: oblivious trees, gradients, leaf sums ---------------------------------------------
 
-WIDE_BLOCK = 4096  # records whose leaf numbers and gradients stay in the first-level cache
 HESSIAN_BITS = 32  # a gradient and its Hessian share a word, so that one addition serves both
 LEAVES = 256
-
-
-@njit(nogil=True, cache=True)
-def _answer_by_interval(column, low, span, bit, leaf):
-    """Set a bit of the leaf numbers where the bin lies in an interval; compiles to vector code."""
-    for i in range(leaf.shape[0]):
-        leaf[i] |= np.uint8(np.uint8(np.uint8(column[i] - low) <= span) * bit)
-
-
-@njit(nogil=True, cache=True)
-def _answer_by_table(column, table, level, leaf):
-    for i in range(leaf.shape[0]):
-        leaf[i] |= np.uint8(table[column[i]] << level)
-
-
-@njit(nogil=True, cache=True)
-def _oblivious_leaves(columns, start, feature, low, span, in_a_row, table, depth, leaf):
-    """Write into ``leaf`` the leaf numbers, in one tree, of the records from ``start`` on."""
-    leaf[:] = 0
-    stop = start + leaf.shape[0]
-    for k in range(depth):
-        column = columns[feature[k], start:stop]
-        if in_a_row[k]:
-            _answer_by_interval(column, low[k], span[k], np.uint8(1 << k), leaf)
-        else:
-            _answer_by_table(column, table[k], np.uint8(k), leaf)
 
 
 @njit(nogil=True, cache=True)
@@ -268,122 +186,13 @@ def _softmax_slopes(scores, i, label, slope):
 
 
 @njit(nogil=True, cache=True)
-def add_tree_values(columns, values, feature, low, span, in_a_row, table, depth, scores):
-    """Add to ``scores[output, record]`` the values of the leaves of all trees."""
-    leaves = np.empty(WIDE_BLOCK, np.uint8)
-    for start in range(0, columns.shape[1], WIDE_BLOCK):
-        stop = min(start + WIDE_BLOCK, columns.shape[1])
-        leaf = leaves[: stop - start]
-        for t in range(feature.shape[0]):
-            _oblivious_leaves(
-                columns, start, feature[t], low[t], span[t], in_a_row[t], table[t], depth[t], leaf
-            )
-            for k in range(scores.shape[0]):
-                _add_values(values[t, k], leaf, scores[k, start:stop])
-
-
-@njit(nogil=True, cache=True)
-def _add_values(values, leaf, scores):
-    for i in range(leaf.shape[0]):
-        scores[i] += values[np.uint64(leaf[i])]
-
-
-@njit(nogil=True, cache=True)
 def count_bins(column, out):
     """Add to ``out[bin]`` the number of records in each bin."""
     for i in range(column.shape[0]):
         out[np.uint64(column[i])] += 1
 
 
-# --- encoding: values to bins -------------------------------------------------------------------
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _cuts_below(row, value):
-    """Count the cuts below the value by a search of fixed length, with no branch to mispredict.
-
-    ``row`` holds -inf, the sorted cuts, then +inf, 257 entries in all.
-    """
-    b = np.uint64(row[np.uint64(128)] < value) << np.uint64(7)
-    b += np.uint64(row[b + np.uint64(64)] < value) << np.uint64(6)
-    b += np.uint64(row[b + np.uint64(32)] < value) << np.uint64(5)
-    b += np.uint64(row[b + np.uint64(16)] < value) << np.uint64(4)
-    b += np.uint64(row[b + np.uint64(8)] < value) << np.uint64(3)
-    b += np.uint64(row[b + np.uint64(4)] < value) << np.uint64(2)
-    b += np.uint64(row[b + np.uint64(2)] < value) << np.uint64(1)
-    b += np.uint64(row[b + np.uint64(1)] < value)
-    return b
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _even_cuts_below(row, value, low, scale, n_cuts):
-    """Count them when they are evenly spaced: a guess, off by one at most, and two comparisons."""
-    guess = (value - low) * scale
-    guess = guess if guess > 0.0 else 0.0
-    k = np.uint64(np.int64(guess if guess < n_cuts else n_cuts))
-    below = np.uint64(row[k] < value) + np.uint64(row[k + np.uint64(1)] < value)
-    return k + below - np.uint64(1)
-
-
-@njit(nogil=True, cache=True)
-def bin_columns(values, sources, cuts, n_cuts, lows, scales, out, targets):
-    """Write into ``out[:, targets]`` the bins of ``values[:, sources]``.
-
-    The bin of a value is the number of cuts below it, after clipping at ``lows`` (clipping at the
-    upper bound changes nothing: no cut lies there); NaN has the bin after the last. ``scales`` is
-    the number of cuts in a unit where cuts are evenly spaced, 0 where they are not.
-    """
-    for j in range(sources.shape[0]):
-        row, low, scale = cuts[j], lows[j], scales[j]
-        source, target = sources[j], targets[j]
-        missing = np.uint8(n_cuts[j] + 1)
-        last = np.float64(n_cuts[j])
-        if scale > 0.0:
-            for i in range(values.shape[0]):
-                raw = np.float64(values[i, source])
-                value = raw if raw > low else low
-                b = _even_cuts_below(row, value, low, scale, last)
-                out[i, target] = np.uint8(b) if raw == raw else missing
-        else:
-            for i in range(values.shape[0]):
-                raw = np.float64(values[i, source])
-                b = _cuts_below(row, raw)
-                out[i, target] = np.uint8(b) if raw == raw else missing
-
-
-@njit(nogil=True, cache=True)
-def match_numbers(values, numbers, places, missing, unseen, out):
-    """Write into ``out`` the place of each value among the sorted ``numbers``, if it is there."""
-    for i in range(values.shape[0]):
-        value = values[i]
-        low, high = 0, numbers.shape[0]
-        while low < high:
-            middle = (low + high) >> 1
-            if numbers[middle] < value:
-                low = middle + 1
-            else:
-                high = middle
-        if value != value:
-            out[i] = missing
-        elif low < numbers.shape[0] and numbers[low] == value:
-            out[i] = places[low]
-        else:
-            out[i] = unseen
-
-
 # --- multi-way domains: leaves one by one, and tables of several features ------------------------
-
-
-@njit(nogil=True, cache=True)
-def find_leaves(bins, roots, links, right_bytes, n_children, leaf_id, multiway, depth, out):
-    """Write into ``out[record, tree]`` the leaf of the record in each tree."""
-    node = np.empty(BLOCK, np.uint32)
-    for start in range(0, bins.shape[0], BLOCK):
-        block = bins[start : start + BLOCK]
-        for t in range(roots.shape[0]):
-            _route_block(block, roots[t], links, right_bytes, n_children, multiway, depth, node)
-            for i in range(block.shape[0]):
-                out[start + i, t] = leaf_id[node[i]]
 
 
 @njit(nogil=True, cache=True)

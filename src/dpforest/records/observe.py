@@ -9,12 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.categories import Category, number_of
 from dpforest.exceptions import SchemaError
-from dpforest.features import MAX_CATEGORIES, CategoricalFeature, Feature, NumericFeature, Target
-from dpforest.records.columns import Column
-from dpforest.records.frames import Frame, as_column
 from dpforest.schema import Task
+from dpforest.schema.categories import Category, number_of
+from dpforest.schema.features import (
+    MAX_CATEGORIES,
+    CategoricalFeature,
+    Feature,
+    NumericFeature,
+    Target,
+)
+from dpforest.tables.columns import Column
+from dpforest.tables.frames import Frame, as_column
 
 SMALLEST_POWER, LARGEST_POWER = -64, 64
 N_MAGNITUDES = LARGEST_POWER - SMALLEST_POWER

@@ -9,12 +9,12 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.records.encode import Encoding
-from dpforest.records.frames import Frame
-from dpforest.records.routing import add_leaf_values, add_tree_values
 from dpforest.records.statistics import Block, Members, Statistic
-from dpforest.records.threads import map_rows
 from dpforest.records.tree_errors import wrong_trees
+from dpforest.tables.encode import Encoding
+from dpforest.tables.frames import Frame
+from dpforest.tables.routing import add_leaf_values, add_tree_values
+from dpforest.tables.threads import map_rows
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest
 

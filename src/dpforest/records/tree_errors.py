@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.records.routing import find_leaves
 from dpforest.records.statistics import Block
+from dpforest.tables.routing import find_leaves
 from dpforest.trees.structure import Forest
 
 ROWS = 1 << 14  # looked at together: all votes of all trees on them fit into memory

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dpforest.categories import Category
 from dpforest.schema import CategoricalFeature
+from dpforest.schema.categories import Category
 
 if TYPE_CHECKING:
     from dpforest.forests.boosted_base import BoostedForest

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from dpforest import datasets
-from dpforest.records.encode import encode_labels, match_categories
-from dpforest.records.frames import Frame
 from dpforest.reproduce.recoding import recode, rules_of
 from dpforest.schema import CategoricalFeature, Feature, NumericFeature, Schema, Target
+from dpforest.tables.encode import encode_labels, match_categories
+from dpforest.tables.frames import Frame
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""What was spent and what follows from it: ledgers, losses, neighbours."""

@@ -1,0 +1,1 @@
+"""Noise and private choices: closed to all but the rooms of privacy."""

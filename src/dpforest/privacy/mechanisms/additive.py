@@ -1,0 +1,110 @@
+"""Additive noise for a price: which noise an integer total needs so that it costs so much."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpforest.privacy.accounts.accounting import mu_of_discrete_gaussian, sigma2_for
+from dpforest.privacy.accounts.spends import Gaussian, Pure
+from dpforest.privacy.mechanisms import noise
+from dpforest.privacy.mechanisms.randomness import RandomBits
+
+Price = Pure | Gaussian
+
+LARGEST_DEVIATION = 1 << 22  # in grid steps; the exact samplers take a little more
+LEAST_SCALE = 1e-3  # discrete Laplace noise of a smaller scale is zero but for one in e^1000
+
+
+def finest_grid(price: Price, sensitivity: float, most: int) -> int:
+    """The most steps a unit may have, up to a limit, before the noise leaves the samplers' range.
+
+    Parameters
+    ----------
+    price : Pure or Gaussian
+    sensitivity : float
+        In units: L1 for a pure price, L2 for a Gaussian one.
+    most : int
+        A grid as good as none.
+
+    Examples
+    --------
+    >>> finest_grid(Gaussian(0.1), 1.0, 4096), finest_grid(Gaussian(1e-6), 1.0, 4096)
+    (4096, 4)
+    """
+    strength = price.mu if isinstance(price, Gaussian) else float(price.epsilon)
+    if math.isinf(strength):
+        return most
+    return max(1, min(most, int(LARGEST_DEVIATION * strength / sensitivity)))
+
+
+@dataclass(frozen=True)
+class AdditiveNoise:
+    """Discrete noise on the integers, and what a release with it costs.
+
+    Parameters
+    ----------
+    loss : Pure or Gaussian
+        The true cost, never above the price that was asked for.
+    parameter : Fraction or None
+        The scale of the discrete Laplace, the variance of the discrete Gaussian; None for no noise.
+    """
+
+    loss: Price
+    parameter: Fraction | None
+
+    @classmethod
+    def for_price(cls, price: Price, *, l1: int, l2: float) -> AdditiveNoise:
+        """The noise with which integer totals of these sensitivities cost at most the price.
+
+        A pure price takes discrete Laplace noise of scale l1 / epsilon: the probability of an
+        output changes by at most exp(l1 / scale). A Gaussian price takes discrete Gaussian noise
+        whose mu, l2 over its deviation, is proved in ``docs/privacy/gaussian.md``.
+
+        Examples
+        --------
+        >>> round(AdditiveNoise.for_price(Pure(0.5), l1=2, l2=2.0).deviation, 2)
+        5.64
+        """
+        if isinstance(price, Gaussian):
+            if math.isinf(price.mu):
+                return cls(price, None)
+            sigma2 = sigma2_for(l2, price.mu)
+            return cls(Gaussian(mu_of_discrete_gaussian(l2, sigma2)), Fraction(sigma2))
+        if math.isinf(price.epsilon):
+            return cls(price, None)
+        scale, epsilon = noise.laplace_scale(price.epsilon, l1)
+        return cls(Pure(epsilon), scale)
+
+    def mechanism(self, grid: float) -> str:
+        """What the ledger says of it, where the statistic has so many steps in a unit."""
+        if self.parameter is None:
+            return "no noise"
+        if isinstance(self.loss, Gaussian):
+            return f"discrete Gaussian, sigma = {self.deviation / grid:.4g}"
+        return f"discrete Laplace, scale = {float(self.parameter) / grid:.4g}"
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise."""
+        if self.parameter is None:
+            return 0.0
+        if isinstance(self.loss, Gaussian):
+            return math.sqrt(self.parameter)
+        if self.parameter < LEAST_SCALE:
+            return 0.0
+        # Var = 2 r / (1 - r)^2 with r = exp(-1 / scale).
+        return math.sqrt(0.5) / math.sinh(0.5 / float(self.parameter))
+
+    def added_to(self, totals: NDArray[np.int64], bits: RandomBits) -> NDArray[np.int64]:
+        """The totals with noise."""
+        if self.parameter is None:
+            return totals
+        draw = (
+            noise.discrete_gaussian if isinstance(self.loss, Gaussian) else noise.discrete_laplace
+        )
+        return totals + draw(self.parameter, totals.shape, bits)

@@ -1,0 +1,307 @@
+"""What is public about a table: its features, their ranges and categories, and the target.
+
+A schema is *declared*, by someone who knows the field and has not looked at the records: an age
+lies between 0 and 120, a blood group is one of four. Everything in it counts as public, so the
+bins, cuts and trees made from it cost no privacy. See ``docs/schema.md`` for the analyst's view.
+"""
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from dpforest.exceptions import PrivacyLeakWarning, SchemaError
+from dpforest.schema.categories import Category
+from dpforest.schema.features import (
+    CategoricalFeature,
+    Feature,
+    NumericFeature,
+    Target,
+    check_name,
+    feature_where,
+)
+
+if TYPE_CHECKING:
+    from dpforest.privacy.accounts.ledger import Ledger
+
+__all__ = ["Schema", "Task"]
+
+Task = Literal["auto", "classification", "regression"]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The public description of a table: its features in order, and the target.
+
+    `ledger` is what the schema cost, when it was paid for with `infer`; None when it was declared.
+
+    Examples
+    --------
+    >>> schema = Schema(
+    ...     features=(
+    ...         NumericFeature("age", low=0, high=120, integer=True),
+    ...         CategoricalFeature("smoker", categories=("no", "yes")),
+    ...     ),
+    ...     target=Target("ill", classes=(0, 1)),
+    ... )
+    >>> schema.feature_names
+    ('age', 'smoker')
+    >>> Schema.from_dict(schema.to_dict()) == schema
+    True
+    """
+
+    features: tuple[Feature, ...]
+    target: Target | None = None
+    ledger: "Ledger | None" = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        features = tuple(self.features) if isinstance(self.features, Sequence) else ()
+        if not features:
+            raise SchemaError("schema: 'features' must be a sequence of at least one feature")
+        for position, feature in enumerate(features):
+            if not isinstance(feature, NumericFeature | CategoricalFeature):
+                raise SchemaError(
+                    f"schema: features[{position}] must be a NumericFeature or a "
+                    f"CategoricalFeature, not {type(feature).__name__}"
+                )
+        if not isinstance(self.target, Target | None):
+            raise SchemaError("schema: 'target' must be a Target or None")
+        names = [feature.name for feature in features]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise SchemaError(f"schema: feature names must differ; repeated: {repeated}")
+        if self.target is not None and self.target.name in names:
+            raise SchemaError(
+                f"schema: the target has the name of a feature ({self.target.name!r}); "
+                "leave the target out of the features, or give it another name"
+            )
+        object.__setattr__(self, "features", features)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features, in order."""
+        return tuple(feature.name for feature in self.features)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return len(self.features)
+
+    @property
+    def classes(self) -> tuple[Category, ...]:
+        """The classes of the target; SchemaError when it has none."""
+        if self.target is None or self.target.classes is None:
+            raise SchemaError(
+                "schema: classification needs a target with classes; declare "
+                "Target(classes=(...)), or 'target': {'classes': [...]} in a dictionary"
+            )
+        return self.target.classes
+
+    @property
+    def target_bounds(self) -> tuple[float, float]:
+        """The bounds of a numeric target; SchemaError when it has none."""
+        if self.target is None or self.target.low is None or self.target.high is None:
+            raise SchemaError(
+                "schema: regression needs a target with bounds; declare "
+                "Target(low=..., high=...), or 'target': {'low': ..., 'high': ...}"
+            )
+        return self.target.low, self.target.high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the schema as a dictionary that JSON can hold; `from_dict` reads it back."""
+        entry: dict[str, Any] = {"features": [feature.to_dict() for feature in self.features]}
+        if self.target is not None:
+            entry["target"] = self.target.to_dict()
+        if self.ledger is not None:
+            entry["ledger"] = self.ledger.to_dict()
+        return entry
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any]) -> Self:
+        """Read a schema from a dictionary; keys it does not know are ignored.
+
+        Examples
+        --------
+        >>> schema = Schema.from_dict({
+        ...     "features": [
+        ...         {"name": "age", "kind": "numeric", "low": 0, "high": 120},
+        ...         {"name": "sex", "kind": "categorical", "categories": ["f", "m"]},
+        ...     ],
+        ...     "target": {"classes": ["no", "yes"]},
+        ... })
+        >>> schema.classes
+        ('no', 'yes')
+        """
+        entry = _mapping(entry, "schema")
+        features = _key(entry, "features", "schema")
+        if not isinstance(features, Sequence) or isinstance(features, str):
+            raise SchemaError("schema: 'features' must be a list of dictionaries")
+        target = entry.get("target")
+        return cls(
+            features=tuple(_read_feature(item, i) for i, item in enumerate(features)),
+            target=None if target is None else _read_target(target),
+            ledger=None if "ledger" not in entry else _read_ledger(entry["ledger"]),
+        )
+
+    @classmethod
+    def from_frame(cls, X: Any, y: Any = None, *, task: Task = "auto") -> Self:
+        """Read a schema off the data, with a PrivacyLeakWarning: bounds and categories are private.
+
+        For trials, and for data that is public anyway. `infer` pays for the same instead.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, Table of pyarrow, 2-D array or list of rows
+            The features; columns without names are called x0, x1, ...
+        y : array-like, series or str, optional
+            The target, or the name of its column in `X`.
+        task : {"auto", "classification", "regression"}
+            What the target is; "auto" takes texts, booleans and whole numbers for classes.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore", PrivacyLeakWarning)
+        ...     schema = Schema.from_frame([[30.0, "no"], [50.5, "yes"]], [0, 1])
+        >>> schema.features[0]
+        NumericFeature(name='x0', low=30.0, high=50.5, integer=False, cuts=None)
+        """
+        from dpforest.privacy.accounts.ledger import Ledger, Protection
+        from dpforest.records.observe import observe
+
+        features, target = observe(X, y, task)
+        warnings.warn(
+            "the schema was read from the data: its bounds, categories and classes are private "
+            "and were not paid for; declare a Schema, or pay with Schema.infer",
+            PrivacyLeakWarning,
+            stacklevel=2,
+        )
+        ledger = Ledger(0, 0, Protection())
+        ledger.void(
+            "the schema (bounds, categories, classes) was read from the data and not paid for: "
+            "declare a Schema, or pay for one with Schema.infer"
+        )
+        return cls(features, target, ledger)
+
+    @classmethod
+    def infer(
+        cls,
+        X: Any,
+        *,
+        target: Any = None,
+        epsilon: float,
+        delta: float = 0.0,
+        universe: Mapping[str, Sequence[Category]] | None = None,
+        task: Task = "auto",
+        neighbors: Literal["add_remove", "replace_one"] = "add_remove",
+        random_state: int | None = None,
+    ) -> Self:
+        """Read a schema off the data through noise, for a price that `ledger` records.
+
+        Names and types of the columns count as public. Bounds of numeric columns are powers of
+        two; categories and classes are those whose noisy count clears a threshold. The price comes
+        on top of what a model fitted with the schema costs.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, Table of pyarrow, 2-D array or list of rows
+            The table.
+        target : str, array-like or series, optional
+            The column of the target in `X`, or its values.
+        epsilon : float
+            The budget, shared evenly by the columns that are asked.
+        delta : float
+            Needed to search categories or classes; well below one over the number of records.
+        universe : mapping of str to sequence, optional
+            Categories (or classes) that are declared: these columns are not asked.
+        task : {"auto", "classification", "regression"}
+            What the target is; "auto" takes all but real numbers for classes.
+        neighbors : {"add_remove", "replace_one"}
+            What is protected: adding or removing a record, or replacing one.
+        random_state : int, optional
+            Makes the noise reproducible, for tests only.
+
+        Examples
+        --------
+        >>> X = [[age] for age in range(20, 60)] * 50
+        >>> schema = Schema.infer(X, epsilon=1.0, random_state=0)
+        >>> schema.features[0]
+        NumericFeature(name='x0', low=16.0, high=64.0, integer=True, cuts=None)
+        >>> schema.ledger.epsilon
+        1.0
+        """
+        from dpforest.privacy.inference import infer_schema
+
+        return cls(
+            *infer_schema(
+                X,
+                target,
+                epsilon=epsilon,
+                delta=delta,
+                universe=universe or {},
+                task=task,
+                neighbors=neighbors,
+                random_state=random_state,
+            )
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the schema to a JSON file."""
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a schema from a JSON file."""
+        try:
+            entry = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise SchemaError(f"{path}: not a JSON file: {error}") from None
+        return cls.from_dict(entry)
+
+
+def _read_feature(item: object, position: int) -> Feature:
+    entry = _mapping(item, f"schema: features[{position}]")
+    name = check_name(_key(entry, "name", f"schema: features[{position}]"), "feature")
+    where = feature_where(name)
+    match _key(entry, "kind", where):
+        case "numeric":
+            cuts = entry.get("cuts")
+            return NumericFeature(
+                name,
+                low=_key(entry, "low", where),
+                high=_key(entry, "high", where),
+                integer=entry.get("integer", False),
+                cuts=cuts,
+            )
+        case "categorical":
+            return CategoricalFeature(name, categories=_key(entry, "categories", where))
+        case _:
+            raise SchemaError(f"{where}: 'kind' must be 'numeric' or 'categorical'")
+
+
+def _read_target(item: object) -> Target:
+    entry = _mapping(item, "target")
+    known = {key: entry[key] for key in ("name", "classes", "low", "high") if key in entry}
+    return Target(**known)
+
+
+def _read_ledger(item: object) -> "Ledger":
+    from dpforest.privacy.accounts.ledger import Ledger
+
+    return Ledger.from_dict(_mapping(item, "ledger"))
+
+
+def _mapping(item: object, where: str) -> Mapping[str, Any]:
+    if not isinstance(item, Mapping):
+        raise SchemaError(f"{where}: expected a dictionary, got {type(item).__name__}")
+    return item
+
+
+def _key(entry: Mapping[str, Any], key: str, where: str) -> Any:
+    if key not in entry:
+        raise SchemaError(f"{where}: {key!r} is missing")
+    return entry[key]
