@@ -264,7 +264,7 @@ def test_fit_refuses_in_one_line_before_it_spends(broken, monkeypatch, case, bac
     [
         (["predict", "nowhere", "census.csv", "-o", "p.csv"], "no such file"),
         (["predict", "census.csv", "census.csv", "-o", "p.csv"], "not a model"),
-        (["predict", "model.dpforest", "empty.csv", "-o", "p.csv"], "no column 'education'"),
+        (["predict", "model.dpforest", "empty.csv", "-o", "p.csv"], "no column 'age'"),
         (["predict", "model.dpforest", "census.csv", "-o", "p.txt"], "ends in .csv"),
         (["explain", "nowhere"], "no such file"),
         (["schema", "census.csv", "--target", "wage", "-o", "s.json"], "no column 'wage'"),

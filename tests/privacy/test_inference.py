@@ -14,7 +14,7 @@ from dpforest.privacy import inference
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.inference import category_threshold
 from dpforest.privacy.mechanisms.noise import discrete_laplace, laplace_scale
-from dpforest.records.observe import N_MAGNITUDES, level_counts, magnitude, magnitude_counts
+from dpforest.records.value_counts import N_MAGNITUDES, level_counts, magnitude, magnitude_counts
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 from dpforest.tables.columns import Column
 

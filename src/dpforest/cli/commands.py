@@ -24,6 +24,8 @@ app = typer.Typer(
 
 TableIn = Annotated[Path, typer.Argument(metavar="TABLE", help="A .csv, .csv.gz or .parquet file.")]
 ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that fit saved.")]
+Groups = Annotated[str | None, typer.Option(help="The column of the person, to protect persons.")]
+MaxRecords = Annotated[int | None, typer.Option(help="How many records of one person may count.")]
 Seed = Annotated[
     int | None,
     typer.Option(help="Makes the noise reproducible: for tests and papers, not for release."),
@@ -60,12 +62,8 @@ def fit(
         str | None,
         typer.Option(help="Another estimator than PrivateForestClassifier or -Regressor."),
     ] = None,
-    groups: Annotated[
-        str | None, typer.Option(help="The column of the person, to protect persons.")
-    ] = None,
-    max_records_per_group: Annotated[
-        int | None, typer.Option(help="How many records of one person may count.")
-    ] = None,
+    groups: Groups = None,
+    max_records_per_group: MaxRecords = None,
     random_state: Seed = None,
 ) -> None:
     """Train a private forest on a table and save it; print its ledger."""
@@ -81,7 +79,8 @@ def fit(
         random_state=random_state,
     )
     with working("reading"):
-        data = tables.read_declared(table, declared, column, [] if groups is None else [groups])
+        person = [] if groups is None else [groups]
+        data = tables.read_table(table, [*declared.feature_names, column, *person])
     inputs.tell_ignored(data, declared, column, groups)
     persons = {} if groups is None else {"groups": data.column(groups)}
     with working("training"):
@@ -106,7 +105,7 @@ def predict(
     forest = load_model(model)
     if probabilities and not hasattr(forest, "predict_proba"):
         raise ValueError(f"{model} predicts numbers and has no --probabilities: leave it out")
-    data = tables.read_declared(table, forest.schema_, None, [])
+    data = tables.read_table(table, forest.schema_.feature_names)
     rows = data.select(forest.schema_.feature_names)
     with working("predicting"):
         if probabilities:
@@ -137,18 +136,38 @@ def schema(
     ignore: Annotated[
         list[str] | None, typer.Option(help="A column to leave out, such as a key; repeatable.")
     ] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Goes with --epsilon: types that are public, as age=integer,city=category "
+            "(integer, number, category, boolean), or frame for those of a Parquet file; "
+            "others are asked and paid for."
+        ),
+    ] = None,
+    groups: Groups = None,
+    max_records_per_group: MaxRecords = None,
+    random_state: Seed = None,
 ) -> None:
     """Write a starter schema from a table: leaking, to be edited, or paid for with --epsilon."""
     tables.check_output(output)
-    data = tables.read_undeclared(table)
-    left_out = ignore or []
-    data.require([target, *left_out])
-    names = [name for name in data.names if name not in left_out]
+    declared = inputs.column_types(types or [], table)
+    person = [] if groups is None else [groups]
+    data = tables.read_table(table, [target, *(ignore or []), *person])
+    names = [name for name in data.names if name not in [*(ignore or []), *person]]
     if epsilon is None:
         inputs.save_starter(data, names, target, output)
         typer.echo(f"saved to {output}; it is PRIVATE, and fit refuses it until it is edited")
         return
-    found = Schema.infer(data.select(names), target=target, epsilon=epsilon, delta=delta)
+    found = Schema.infer(
+        data.select_by_name(names),
+        target=target,
+        epsilon=epsilon,
+        delta=delta,
+        types=declared,
+        groups=None if groups is None else data.column(groups),
+        max_records_per_group=max_records_per_group,
+        random_state=random_state,
+    )
     found.save(output)
     typer.echo(f"saved to {output}; models trained with it cost their epsilon on top of:")
     typer.echo(found.ledger.explain() if found.ledger else "nothing")

@@ -9,10 +9,11 @@ from typing import Any
 import typer
 
 from dpforest.cli import estimators
-from dpforest.cli.tables import Table
+from dpforest.cli.tables import Table, is_parquet, with_guessed_numbers
 from dpforest.exceptions import SchemaError
 from dpforest.forests.base import PrivateEstimator
 from dpforest.schema import Schema
+from dpforest.schema.column_types import Types, check_types
 
 LEAK = "read_from_data"
 """The key of a starter schema that must go before it is trained with."""
@@ -70,6 +71,7 @@ def tell_ignored(table: Table, schema: Schema, target: str, groups: str | None) 
 def save_starter(table: Table, names: Sequence[str], target: str, path: Path) -> None:
     """Read a schema off a table, which leaks (`Schema.from_frame` warns), and mark it so."""
     features = [name for name in names if name != target]
+    table = with_guessed_numbers(table)
     found = Schema.from_frame(table.select(features), table.column(target))
     assert found.target is not None
     pairs = zip(found.features, features, strict=True)
@@ -78,6 +80,27 @@ def save_starter(table: Table, names: Sequence[str], target: str, path: Path) ->
     why = "PRIVATE: replace bounds, categories and classes by public ones, then delete this line"
     text = json.dumps({LEAK: why} | entry, indent=2, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
+
+
+def column_types(options: Sequence[str], table: Path) -> Types:
+    """Read --types: column=type, several with commas or by repeating it; or frame."""
+    items = [item for option in options for item in option.split(",")]
+    if items == ["frame"]:
+        if not is_parquet(table):
+            raise ValueError(
+                f"--types frame: {table} is CSV and has no types; declare them, as in "
+                "--types age=integer,city=category, or leave them to be asked and paid for"
+            )
+        return "frame"
+    pairs = [item.rpartition("=") for item in items]
+    if not all(name for name, _, _ in pairs):
+        raise ValueError(
+            "--types: expected column=type and commas between them, as in "
+            "age=integer,city=category, or the one word frame for the types of a Parquet file"
+        )
+    types: dict[str, Any] = {name: declared for name, _, declared in pairs}
+    check_types(types, list(types))
+    return types
 
 
 def account(model: PrivateEstimator) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from dpforest.exceptions import PrivacyLeakWarning, SchemaError
 from dpforest.schema.categories import Category
+from dpforest.schema.column_types import Types
 from dpforest.schema.features import (
     CategoricalFeature,
     Feature,
@@ -194,16 +195,20 @@ class Schema:
         target: Any = None,
         epsilon: float,
         delta: float = 0.0,
+        types: Types | None = None,
         universe: Mapping[str, Sequence[Category]] | None = None,
         task: Task = "auto",
         neighbors: Literal["add_remove", "replace_one"] = "add_remove",
+        groups: Any = None,
+        max_records_per_group: int | None = None,
         random_state: int | None = None,
     ) -> Self:
         """Read a schema off the data through noise, for a price that `ledger` records.
 
-        Names and types of the columns count as public. Bounds of numeric columns are powers of
-        two; categories and classes are those whose noisy count clears a threshold. The price comes
-        on top of what a model fitted with the schema costs.
+        Names of columns count as public, types where they are declared; the type of any other
+        column is asked, too. Bounds of numeric columns are powers of two; categories and classes
+        are those whose noisy count clears a threshold. A column of which nothing stands out of the
+        noise is left out. The price comes on top of what a model fitted with the schema costs.
 
         Parameters
         ----------
@@ -212,22 +217,30 @@ class Schema:
         target : str, array-like or series, optional
             The column of the target in `X`, or its values.
         epsilon : float
-            The budget, shared evenly by the columns that are asked.
+            The budget: a fifth or more for the target, the rest evenly for the columns asked.
         delta : float
-            Needed to search categories or classes; well below one over the number of records.
+            Needed to search categories or classes, and where types are asked; well below one over
+            the number of records.
+        types : mapping of str to {"integer", "number", "category", "boolean"}, or "frame", optional
+            Types that are declared, by column. "frame" declares that those of `X` are public facts,
+            as a database or a Parquet file has them: not those a CSV reader found in the cells.
         universe : mapping of str to sequence, optional
             Categories (or classes) that are declared: these columns are not asked.
         task : {"auto", "classification", "regression"}
             What the target is; "auto" takes all but real numbers for classes.
         neighbors : {"add_remove", "replace_one"}
             What is protected: adding or removing a record, or replacing one.
+        groups : array-like, optional
+            The person of each record, to protect persons.
+        max_records_per_group : int, optional
+            How many records of one person may count; goes with `groups`.
         random_state : int, optional
             Makes the noise reproducible, for tests only.
 
         Examples
         --------
         >>> X = [[age] for age in range(20, 60)] * 50
-        >>> schema = Schema.infer(X, epsilon=1.0, random_state=0)
+        >>> schema = Schema.infer(X, types={"x0": "integer"}, epsilon=1.0, random_state=0)
         >>> schema.features[0]
         NumericFeature(name='x0', low=16.0, high=64.0, integer=True, cuts=None)
         >>> schema.ledger.epsilon
@@ -241,9 +254,12 @@ class Schema:
                 target,
                 epsilon=epsilon,
                 delta=delta,
+                types=types or {},
                 universe=universe or {},
                 task=task,
                 neighbors=neighbors,
+                groups=groups,
+                max_records_per_group=max_records_per_group,
                 random_state=random_state,
             )
         )
