@@ -18,8 +18,10 @@ from dpforest import (
     Target,
     load_model,
 )
-from dpforest.cli import app, console
+from dpforest.cli import app, console, tables
 from dpforest.datasets import frames, make_census
+from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.schema.categories import is_missing
 
 SECRET = "NOBODY-MUST-SEE-THIS"
 
@@ -180,6 +182,105 @@ def test_a_paid_schema_can_be_trained_with(folder):
     _, schemas = explained.split("The schema was paid for apart, on top of this:\n")
     assert schemas.startswith("(epsilon = 50, delta = 1e-05)")
     assert fitted.startswith(explained.rstrip())
+
+
+PAID = ("--target", "income", "--epsilon", 50, "--delta", 1e-5, "--random-state", 0)
+
+
+def paid_schema(folder, table, *more):
+    run_well("schema", folder / table, *PAID, *more, "-o", folder / "paid.json")
+    return Schema.load(folder / "paid.json")
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow", None])
+def test_csv_is_read_as_text(folder, monkeypatch, backend):
+    monkeypatch.setattr(frames, "BACKENDS", () if backend is None else (backend,))
+    path = folder / "cells.csv"
+    path.write_text("a,b,c\n1,,true\n007,1.50,x\n", encoding="utf-8")
+    table = tables.read_table(path, ["a"])
+    cells = {name: np.asarray(table.column(name), dtype=object).tolist() for name in table.names}
+    assert (cells["a"], cells["c"]) == (["1", "007"], ["true", "x"])
+    assert cells["b"][1] == "1.50"
+    assert is_missing(cells["b"][0])
+
+
+@pytest.mark.parametrize(
+    "odd", [{"age": None}, {"age": "unknown"}, {"age": "40.5"}, {"income": None}, {"region": "7"}]
+)
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_one_odd_row_changes_no_type_of_a_paid_schema(folder, monkeypatch, odd, backend):
+    monkeypatch.setattr(frames, "BACKENDS", (backend,))
+    table = pd.read_csv(folder / "census.csv", dtype=str, keep_default_na=False)
+    larger = pd.concat([table, table.iloc[:1].assign(**odd)], ignore_index=True)
+    larger.to_csv(folder / "odd.csv", index=False)
+    schemas = [
+        paid_schema(folder, name, "--ignore", "person") for name in ("census.csv", "odd.csv")
+    ]
+    kinds = [
+        [(f.name, getattr(f, "integer", None), getattr(f, "categories", ())) for f in s.features]
+        for s in schemas
+    ]
+    assert kinds[0] == kinds[1]
+    assert schemas[0].target == schemas[1].target
+    ledgers = [schema.ledger.to_dict() for schema in schemas]
+    assert ledgers[0] == ledgers[1]
+    integers = {f.name for f in schemas[0].features if getattr(f, "integer", False)}
+    assert integers == {"age", "children", "hours_per_week", "capital_gain"}
+
+
+def test_declared_types_are_not_asked(folder):
+    types = ("--types", "age=integer,region=category", "--types", "income=category")
+    schema = paid_schema(folder, "census.csv", "--ignore", "person", *types)
+    labels = [entry.label for entry in schema.ledger.entries]
+    assert labels[:2] == ["categories of 'income'", "bounds of 'age'"]
+    assert "column 'education'" in labels
+    assert "categories of 'region'" in labels
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_types_of_parquet_are_public_only_when_declared(folder, declared):
+    more = ("--types", "frame") if declared else ()
+    schema = paid_schema(folder, "census.parquet", "--ignore", "person", *more)
+    asked = [entry.label.startswith("column") for entry in schema.ledger.entries]
+    assert asked == [not declared] * len(asked)
+    # The frame has floats, of which the values are whole.
+    assert schema.features[0].integer == (not declared)
+
+
+def test_a_paid_schema_may_protect_persons(folder):
+    persons = ("--groups", "person", "--max-records-per-group", 2)
+    schema = paid_schema(folder, "census.csv", *persons)
+    assert "person" not in schema.feature_names
+    assert "one person (at most 2 records each)" in schema.ledger.explain()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--types", "frame"), "CSV and has no types"),
+        (("--types", "age"), "expected column=type"),
+        (("--types", "=integer"), "expected column=type"),
+        (("--types", "age=int"), "'integer'"),
+        (("--types", "wage=integer"), "'wage'"),
+        (("--groups", "person"), "go together"),
+        (("--groups", "nobody", "--max-records-per-group", 2), "no column 'nobody'"),
+        (("--delta", 0), "delta must be above 0"),
+    ],
+)
+def test_a_paid_schema_refuses_in_one_line_before_it_spends(folder, monkeypatch, more, message):
+    monkeypatch.setattr(Ledger, "debit", lambda self, entry: pytest.fail("spent"))
+    result = run("schema", folder / "census.csv", *PAID, *more, "-o", folder / "refused.json")
+    assert result.exit_code == 1
+    assert len(result.stderr.splitlines()) == 1
+    assert message in result.stderr
+    assert not (folder / "refused.json").exists()
+
+
+def test_a_paid_schema_without_a_frame_library_says_what_to_install(folder, monkeypatch):
+    without_frames(monkeypatch)
+    result = run("schema", folder / "census.csv", *PAID, "-o", folder / "refused.json")
+    assert result.exit_code == 1
+    assert "pip install" in result.stderr
 
 
 def broken_table(folder, name, change):

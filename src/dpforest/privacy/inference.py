@@ -112,6 +112,8 @@ def infer_schema(
     inference = _Inference(ledger, bits, asked)
     try:
         return _describe(inference, columns, label, universe)
+    except SchemaError:
+        raise  # says it already
     except BaseException as error:
         error.add_note(f"the schema is not finished: {inference.spent()}")
         raise
@@ -148,8 +150,7 @@ class _Inference:
 
     def spent(self) -> str:
         """Say what is spent so far."""
-        delta = f", delta = {self.ledger.delta:.3g}" if self.ledger.delta else ""
-        return f"epsilon = {self.ledger.epsilon:.3g}{delta} is spent"
+        return f"epsilon = {self.ledger.epsilon:.3g} is spent, and delta = {self.ledger.delta:.3g}"
 
     def kind(self, name: str, column: Column) -> ColumnType | None:
         """Debit a column and return its type, or None when no kind stands out; epsilon-DP."""

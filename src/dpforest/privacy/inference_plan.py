@@ -41,8 +41,13 @@ class Question:
 
     @property
     def asks_kind(self) -> bool:
-        """Whether what is asked next depends on a kind that nobody declared."""
-        return self.ranges and self.searches
+        """Whether its kind comes first, because nobody declared it."""
+        return self.declared is None
+
+    @property
+    def asks_for(self) -> str:
+        """What it is asked, apart from its kind, in words."""
+        return " or ".join(["bounds"] * self.ranges + ["categories"] * self.searches)
 
 
 @dataclass(frozen=True)
@@ -75,8 +80,8 @@ def target_question(name: str, declared: ColumnType | None, task: Task) -> Quest
         return Question(name, declared or "number", ranges=True, searches=False, is_target=True)
     if declared == "boolean":
         return None
-    ranges = declared is None or (task == "auto" and declared == "number")
-    searches = declared != "number" or task == "classification"
+    ranges = task == "auto" and declared in ("number", None)
+    searches = task == "classification" or declared != "number"
     return Question(name, declared, ranges, searches, is_target=True)
 
 
@@ -121,16 +126,16 @@ def _price(question: Question, epsilon: Fraction, delta: Fraction, steps: int) -
     """Return the price of a column; every count of it changes by ``steps`` in L1 norm."""
     if not question.asks_kind:
         scale, spent = laplace_scale(epsilon, steps)
-        what = "categories" if question.searches else "bounds"
-        return Price(None, scale, delta, _spend(f"{what} of {question.name!r}", spent, delta))
+        entry = _spend(f"{question.asks_for} of {question.name!r}", spent, delta)
+        return Price(None, scale, delta, entry)
     kind_scale, kind_spent = laplace_scale(epsilon * KIND_SHARE, steps)
     scale, spent = laplace_scale(epsilon * (1 - KIND_SHARE), steps)
     parts = (
         _spend(f"kind of {question.name!r}", kind_spent, Fraction(0)),
-        _spend(f"bounds or categories of {question.name!r}", spent, delta),
+        _spend(f"{question.asks_for} of {question.name!r}", spent, delta),
     )
-    entry = Branch(f"column {question.name!r}", "sequential", parts)
-    return Price(kind_scale, scale, delta, entry)
+    column = Branch(f"column {question.name!r}", "sequential", parts)
+    return Price(kind_scale, scale, delta, column)
 
 
 def _spend(label: str, epsilon: Fraction, delta: Fraction) -> Spend:
