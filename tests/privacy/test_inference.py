@@ -399,6 +399,7 @@ def test_categories_have_the_promised_threshold(monkeypatch, kind, most, delta):
     threshold = min(int(category[:3]) for category in schema.features[0].categories)
     steps = STEPS[kind, most]
     group = sum(math.exp(i / steps) for i in range(steps))
+    assert threshold == category_threshold(Fraction(steps), Fraction(delta), steps)
     assert laplace_tail(steps, threshold - 1) * group <= delta
     assert laplace_tail(steps, threshold - 4 - steps) * group > delta
 
@@ -506,6 +507,23 @@ def test_one_record_changes_each_count_by_one(monkeypatch, odd):
     assert [entry[:2] for entry in first] == [entry[:2] for entry in second]
     assert len(first) == 9  # five kinds, of a boolean no more, of the others one count each
     for (_, _, before), (_, _, after) in zip(first, second, strict=True):
+        changes = [after.get(cell, 0) - before.get(cell, 0) for cell in before | after]
+        assert sorted(filter(None, changes)) in ([], [1])
+
+
+@pytest.mark.parametrize("odd", [None, 2, 0.5, "x", 2**60 + 1, [1]], ids=repr)
+@pytest.mark.parametrize("values", [[True, False], [1, 2], ["a", "b"], [2**53 + 1, 5]], ids=repr)
+def test_one_record_of_a_list_changes_each_count_by_one(monkeypatch, values, odd):
+    """NumPy would make numbers of booleans and doubles of integers once the odd one is there."""
+    without_noise(monkeypatch)
+    read = recorded_counts(monkeypatch)
+    runs = []
+    for more in ([], [odd]):
+        rows = [[value, 1.5] for value in values * 300 + more]
+        Schema.infer(rows, target=values * 300 + more, epsilon=4, delta=1e-6)
+        runs.append([counts for *_, counts in read])
+        read.clear()
+    for before, after in zip(*runs, strict=True):
         changes = [after.get(cell, 0) - before.get(cell, 0) for cell in before | after]
         assert sorted(filter(None, changes)) in ([], [1])
 

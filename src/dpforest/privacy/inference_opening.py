@@ -37,7 +37,7 @@ def protection_of(
 
 def read_columns(X: Any, target: Any) -> tuple[dict[str, Column], str | None]:
     """Return the columns by name, the target's last, and its name."""
-    frame, label = split_target(X, target)
+    frame, label = split_target(_as_it_is(X), _as_it_is(target))
     columns = {name: frame.series(j) for j, name in enumerate(frame.labels())}
     if label is not None:
         column, name = label
@@ -83,6 +83,11 @@ def bounded(
     n_rows = len(next(iter(columns.values())).to_numpy())
     keep = bound_groups(groups, n_rows, max_records_per_group, bits.uniform_below)
     return {name: _rows(column, keep) for name, column in columns.items()}
+
+
+def _as_it_is(data: Any) -> Any:
+    """Keep the values of a list: NumPy would give all records a type that suits all of them."""
+    return np.array(data, dtype=object) if isinstance(data, list | tuple) else data
 
 
 def _rows(column: Column, keep: NDArray[np.int64]) -> Column:

@@ -1,22 +1,24 @@
 """Count values by what each is by itself: its kind, its size, its spelling.
 
 The cell of a value depends on that value alone, never on another record and never on the type of
-the container, so two tables that differ in one record differ by one in one cell, or in none. What
-is neither text, number nor boolean (dates, lists) counts as missing and is in no cell.
+the container, so two tables that differ in one record differ by one in one cell, or in none. A
+number is the double nearest to it. Empty texts, and what is neither text, number nor boolean
+(dates, lists), count as missing and are in no cell.
 
 The counts are exact and therefore private: they leave the house after noise
 (`dpforest.privacy.inference`).
 """
 
+import math
 from collections import Counter
 from decimal import Decimal
-from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.schema.categories import Category, number_of
+from dpforest.schema.categories import Category, Number, is_missing, number_of
 from dpforest.tables.columns import Column
 
 BOOLEAN, WHOLE, FRACTION, TEXT = range(4)
@@ -111,27 +113,23 @@ def category_order(value: Category) -> tuple[bool, float, str]:
 
 
 def plain_value(value: object) -> Category | None:
-    """Return the text, number or boolean that a value is; None for missing and other objects.
+    """Return the text, boolean or number that a value is; None for missing and other objects.
+
+    A number is the double nearest to it, whatever type it came in; a whole one is an int.
 
     Examples
     --------
-    >>> [plain_value(value) for value in (np.float32(0.5), Decimal("2.0"), True, "a", [1])]
-    [0.5, 2, True, 'a', None]
+    >>> [plain_value(value) for value in (np.float32(0.5), Decimal("2.0"), True, "a", "", [1])]
+    [0.5, 2, True, 'a', None, None]
     """
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, Decimal) and value.is_nan():
+    if is_missing(value) or not isinstance(value, str | Real | Decimal | np.floating):
         return None
     if isinstance(value, str | bool):
-        return value
-    if not isinstance(value, int | float | Decimal | Fraction | np.floating):
-        return None
+        return value if value != "" else None
     near = _nearest(value)
-    if np.isnan(near):
-        return None
-    # Whole numbers stay exact: 2**53 + 1 is not 2**53.
-    whole = not isinstance(value, float | np.floating) and np.isfinite(near) and value == int(value)
-    return int(value) if whole else near
+    return None if math.isnan(near) else _whole_if_so(near)
 
 
 def _distinct(array: NDArray[Any]) -> tuple[list[Category | None], NDArray[np.int64]]:
@@ -154,34 +152,45 @@ def _distinct(array: NDArray[Any]) -> tuple[list[Category | None], NDArray[np.in
 def _kind(value: Category | None) -> int:
     if isinstance(value, bool) or (isinstance(value, str) and value.lower() in ("true", "false")):
         return BOOLEAN
-    number = None if value is None else number_of(value)
+    number = _number(value)
     if number is None:
         return TEXT if isinstance(value, str) else NO_KIND
-    return WHOLE if number == number // 1 else FRACTION
+    return WHOLE if isinstance(number, int) else FRACTION
 
 
 def _level(value: Category | None, numbers: bool) -> Category | None:
     if isinstance(value, str) and not numbers:
         return value
-    number = None if value is None else number_of(value)
-    if isinstance(number, float) and number.is_integer():
-        number = int(number)
+    number = _number(value)
     return number if numbers or number is None else str(number)
 
 
 def _as_float(value: Category | None) -> float:
-    """Return the number a value is or spells, infinite if so; NaN when there is none."""
+    """Return the number a plain value is or spells, infinite if so; NaN when there is none."""
     if isinstance(value, float):
         return value
+    number = _number(value)
+    return math.nan if number is None else float(number)
+
+
+def _number(value: Category | None) -> Number | None:
+    """Return the finite number a plain value is or spells."""
     number = None if value is None else number_of(value)
-    return np.nan if number is None else _nearest(number)
+    near = math.inf if number is None else _nearest(number)
+    return _whole_if_so(near) if math.isfinite(near) else None
 
 
 def _nearest(number: Any) -> float:
     try:
         return float(number)
     except OverflowError:
-        return np.inf if number > 0 else -np.inf
+        return math.inf if number > 0 else -math.inf
+    except ValueError:  # a signalling NaN of Decimal
+        return math.nan
+
+
+def _whole_if_so(number: float) -> Number:
+    return int(number) if number.is_integer() else number
 
 
 def _histogram(
