@@ -122,8 +122,8 @@ def test_a_refused_batch_reads_nothing(data, monkeypatch):
         model.predict(data[0][5:10])
 
 
-FILES = ("curator.py", "ledger.py", "workload_answers.py", "additive.py", "noise.py",
-         "matrix_predictor.py", "store.py", "randomness.py")  # fmt: skip
+FILES = ("desk.py", "workloads.py", "populations.py", "ledger.py", "draws.py", "additive.py",
+         "noise.py", "matrix_predictor.py", "store.py", "randomness.py")  # fmt: skip
 
 
 class InterruptAt:
@@ -224,7 +224,7 @@ def test_a_fit_that_failed_keeps_no_records(data, monkeypatch):
     for model in (fresh, refitted):
         with pytest.raises(KeyboardInterrupt):
             model.fit(*data)
-        assert not hasattr(pickle.loads(pickle.dumps(model)), "_curator")
+        assert not hasattr(pickle.loads(pickle.dumps(model)), "_desk")
 
 
 def test_ensembles_are_no_more_than_the_trees_that_are_given(data):

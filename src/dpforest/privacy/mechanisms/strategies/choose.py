@@ -8,8 +8,16 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dpforest.privacy.mechanisms.additive import LARGEST_DEVIATION, Price
+from dpforest.privacy.accounts.spends import Price
+from dpforest.privacy.mechanisms.additive import LARGEST_DEVIATION
 from dpforest.privacy.mechanisms.strategies.error import expected_error, noise_for, order_of
+from dpforest.privacy.mechanisms.strategies.matrices import (
+    Direct,
+    Finer,
+    Identity,
+    Order,
+    Strategy,
+)
 from dpforest.privacy.mechanisms.strategies.optimise import (
     MAX_TABLE_CELLS,
     best_kronecker,
@@ -18,14 +26,7 @@ from dpforest.privacy.mechanisms.strategies.optimise import (
     best_p_identity,
     best_residuals,
 )
-from dpforest.privacy.mechanisms.strategies.strategies import (
-    Direct,
-    Finer,
-    Identity,
-    Order,
-    Strategy,
-)
-from dpforest.privacy.mechanisms.strategies.workloads import Rows, Workload
+from dpforest.trees.workloads.linear import Rows, Workload
 
 StrategyName = Literal[
     "identity", "laplace", "marginals", "residuals", "kronecker", "p_identity", "mixture"
@@ -82,7 +83,7 @@ def choose_strategy(
     Examples
     --------
     >>> from dpforest.privacy.accounts.spends import Pure
-    >>> from dpforest.privacy.mechanisms.strategies import marginals
+    >>> from dpforest.trees.workloads import marginals
     >>> choice = choose_strategy(marginals((5, 5, 5, 5), [(0,), (1,)]), Pure(1))
     >>> choice.name
     'marginals'
