@@ -48,7 +48,8 @@ def of_case(case: Case) -> Record:
 
     def work(record: Record) -> None:
         model = case.fit()
-        record["predictions"] = dict(_predictions(model, case))
+        refused = record["refusals"] = {}
+        record["predictions"] = dict(_predictions(model, case, refused))
         record |= of_ledger(model.ledger_)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.dpforest"
@@ -58,7 +59,7 @@ def of_case(case: Case) -> Record:
                 record["facts"] = {"saved": first_line(error)}
                 return
             record |= of_file(path)
-            loaded = dict(_predictions(model.load(path), case))
+            loaded = dict(_predictions(model.load(path), case, refused))
         record["predictions"] |= {f"loaded {name}": found for name, found in loaded.items()}
 
     return safely(work)
@@ -87,15 +88,18 @@ def of_description(name: str) -> Record:
     return safely(work)
 
 
-def _predictions(model: Any, case: Case) -> Iterator[tuple[str, str]]:
+def _predictions(model: Any, case: Case, refused: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """What each method says of the held-out rows; the words of a refusal are kept apart."""
     for position, X in enumerate(case.batches()):
         number = f" {position}" if case.n_batches > 1 else ""
         for method in METHODS:
             if hasattr(model, method):
+                name = f"{method}{number}"
                 try:
-                    yield f"{method}{number}", of_array(np.asarray(getattr(model, method)(X)))
+                    yield name, of_array(np.asarray(getattr(model, method)(X)))
                 except Exception as error:
-                    yield f"{method}{number}", first_line(error)
+                    refused[name] = first_line(error)
+                    yield name, type(error).__name__
     if hasattr(model, "feature_importances_"):
         yield "feature_importances_", of_array(model.feature_importances_)
 
