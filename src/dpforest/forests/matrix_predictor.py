@@ -232,7 +232,7 @@ class MatrixForestPredictor(MatrixForest):
         if self.strategy == "laplace":
             choices = [one_by_one(w, p) for w, p in zip(workloads, populations, strict=True)]
         else:
-            choices = self._choose(workloads, price)
+            choices = self._choose(self._desk, workloads, price)
         questions = [
             Question(label, w, choice.strategy, population, total_of(w, choice))
             for label, w, choice, population in zip(

@@ -115,14 +115,14 @@ def answer_workloads(
 
 
 def choose_strategies(
-    workloads: Sequence[Workload], price: Price, strategy: str, n_jobs: int | None
+    desk: Desk, workloads: Sequence[Workload], price: Price, strategy: str, n_jobs: int | None
 ) -> list[Choice]:
     """The best strategy for each workload, or the best of one kind, in parallel; free."""
     among = None if strategy == "auto" else (strategy,)
     threads = min(count_threads(n_jobs), len(workloads))
     # The matrices are small: more threads inside a product would only wait for each other.
     with threadpool_limits(limits=1), ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(lambda w: choose_strategy(w, price, among), workloads))
+        return list(pool.map(lambda w: choose_strategy(w, price, among, desk.steps), workloads))
 
 
 def one_by_one(workload: Workload, population: Population) -> Choice:

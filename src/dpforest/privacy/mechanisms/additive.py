@@ -72,6 +72,11 @@ class AdditiveNoise:
             if math.isinf(price.mu):
                 return cls(price, None)
             sigma2 = sigma2_for(l2, price.mu)
+            if sigma2 > noise.GAUSSIAN_LIMIT:
+                raise ValueError(
+                    f"mu = {price.mu:.3g} at sensitivity {l2:.3g} needs more noise than the exact "
+                    "sampler draws: use a larger epsilon or a coarser grid. Nothing was spent"
+                )
             return cls(Gaussian(mu_of_discrete_gaussian(l2, sigma2)), Fraction(sigma2))
         if math.isinf(price.epsilon):
             return cls(price, None)
