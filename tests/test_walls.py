@@ -20,7 +20,7 @@ FLOAT_NOISE = ("normal", "standard_normal", "laplace")
 
 
 def exact_totals(tree: ast.AST) -> Iterator[str]:
-    """Where code takes a total of a store, or reaches for a curator's store."""
+    """Where code takes a total of a store, or reaches for a desk's store."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr == "_store":
             yield f"line {node.lineno}: ._store"
@@ -83,10 +83,10 @@ def test_noise_is_never_drawn_in_floating_point():
 @pytest.mark.parametrize(
     ("check", "snippet"),
     [
-        (exact_totals, "counts = curator._store.total(RecordCount())"),
+        (exact_totals, "counts = desk._store.total(RecordCount())"),
         (exact_totals, "counts = store.total(statistic)"),
         (exact_totals, "ask = store.total\nask(statistic)"),
-        (exact_totals, "getattr(curator, '_store')"),
+        (exact_totals, "getattr(desk, '_store')"),
         (noise_imports, "from dpforest.privacy.mechanisms import noise"),
         (noise_imports, "from dpforest.privacy.mechanisms.noise import discrete_laplace"),
         (noise_imports, "import dpforest.privacy.mechanisms.noise_kernels as kernels"),
@@ -127,7 +127,7 @@ def test_import_contracts_hold():
         ("trees/votes.py", "from dpforest.records import store"),
         ("forests/random.py", "from dpforest.records.store import LocalStore"),
         ("forests/random.py", "from dpforest.privacy.mechanisms import noise"),
-        ("privacy/curator.py", "from dpforest.forests import random"),
+        ("privacy/desk.py", "from dpforest.forests import random"),
         ("records/store.py", "from dpforest.privacy.accounts import ledger"),
         ("forests/random.py", "from dpforest import audit"),
     ],

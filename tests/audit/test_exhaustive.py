@@ -17,7 +17,8 @@ from dpforest import (
 from dpforest.audit import exhaust
 from dpforest.audit.exhaustive import worst_loss
 from dpforest.audit.script import Branch, Noise, exponential_law, permute_and_flip_law
-from dpforest.privacy import curator as curators
+from dpforest.privacy.accounts import spends
+from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.privacy.mechanisms import selection
 
 EPSILON = 0.7
@@ -108,8 +109,8 @@ def test_control_half_the_noise_is_caught():
 
 def test_control_shared_trees_with_the_whole_budget_are_caught():
     with (
-        patch.object(curators, "share_of_tree", lambda epsilon, n_trees, sampling: epsilon),
-        patch.object(curators.Branch, "cost", lambda self: self.parts[0].cost()),
+        patch.object(TreeSampling, "price_of_tree", lambda self, epsilon: epsilon),
+        patch.object(spends.Branch, "cost", lambda self: self.parts[0].cost()),
     ):
         report = check()
     assert not report.holds

@@ -18,7 +18,7 @@ from dpforest.forests.binning import (
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Gaussian, Pure
-from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.opening import open_table
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 from dpforest.tables.encode import MAX_VALUE_BINS
@@ -33,14 +33,14 @@ def bins_of(values, low, high, *, price=EXACT, sizes=SIZES, n_records=None, seed
     """The cuts and weights of one feature with these values."""
     schema = Schema((NumericFeature("x", low, high),), Target(classes=(0, 1)))
     ledger = Ledger(math.inf if price == EXACT else 100.0, 1e-6, Protection())
-    curator = open_table(
+    desk = open_table(
         Frame(np.asarray(values, float)[:, None]),
         np.zeros(len(values), int),
         schema,
         ledger=ledger,
-        bits=RandomBits(seed),
+        draws=Draws(seed),
     )
-    chosen = choose_bins(curator, schema, n_records or len(values), price, sizes)
+    chosen = choose_bins(desk, schema, n_records or len(values), price, sizes)
     return chosen.encoding.cuts[0], chosen.weights[0]
 
 
@@ -170,8 +170,8 @@ def fit_schema(features, n=400, epsilon=5.0):
     schema = Schema(tuple(features), Target(classes=(0, 1)))
     ledger = Ledger(epsilon, 1e-6, Protection())
     X = Frame(np.column_stack(columns))
-    curator = open_table(X, np.zeros(n, int), schema, ledger=ledger, bits=RandomBits(0))
-    return choose_bins(curator, schema, n, Gaussian(0.1), SIZES), ledger
+    desk = open_table(X, np.zeros(n, int), schema, ledger=ledger, draws=Draws(0))
+    return choose_bins(desk, schema, n, Gaussian(0.1), SIZES), ledger
 
 
 def test_declared_cuts_stay_as_they_are_and_cost_nothing():

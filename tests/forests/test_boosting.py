@@ -13,7 +13,7 @@ from dpforest.forests.boosting import (
     leaf_values,
     target_moments,
 )
-from dpforest.privacy.curator import GradientRelease
+from dpforest.privacy.gradients import GradientRelease
 from dpforest.trees.oblivious import ObliviousTrees
 
 

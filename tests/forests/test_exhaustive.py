@@ -29,7 +29,7 @@ WORLDS = [
 
 @pytest.fixture
 def recorder(monkeypatch):
-    """Keeps what the curator hands to permute-and-flip."""
+    """Keeps what the desk hands to permute-and-flip."""
     calls = []
 
     def record(utilities, *, epsilon, sensitivity, monotone, bits):

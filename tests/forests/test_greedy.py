@@ -19,8 +19,9 @@ from dpforest import (
     load_model,
 )
 from dpforest.audit.exhaustive import exhaust
-from dpforest.privacy.curator import Curator
-from dpforest.privacy.greedy_releases import GreedyReleases
+from dpforest.forests import greedy_phase
+from dpforest.privacy import greedy_splits, leaves
+from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.greedy_choices import Rule
 from dpforest.privacy.mechanisms.scores import score_of
 from dpforest.records.store import LocalStore
@@ -218,13 +219,13 @@ def test_nothing_is_totalled_before_it_is_debited(census, monkeypatch):
         seen.append(ledger.epsilon)
         return total(store, statistic)
 
-    def opened(curator, store, ledger_, bits):
+    def opened(desk, store, ledger_, draws):
         nonlocal ledger
         ledger = ledger_
-        make(curator, store, ledger_, bits)
+        make(desk, store, ledger_, draws)
 
-    ledger, make = None, Curator.__init__
-    monkeypatch.setattr(Curator, "__init__", opened)
+    ledger, make = None, Desk.__init__
+    monkeypatch.setattr(Desk, "__init__", opened)
     monkeypatch.setattr(LocalStore, "total", watched)
     fitted(census, level_budget="hou", n_estimators=2, max_depth=3, min_support=0)
     assert len(seen) == 7  # counts and choices of three levels, and the leaves
@@ -237,12 +238,12 @@ def test_a_spent_budget_is_refused_before_the_records_are_seen(census, monkeypat
         raise AssertionError("the records were totalled")
 
     monkeypatch.setattr(LocalStore, "total", never)
-    ledger_limit = Curator.choose_attributes
+    modest = greedy_splits.choose_attributes
 
-    def ask_for_too_much(curator, question, n_classes, rule, span, sampling):
-        return ledger_limit(curator, question, n_classes, rule, span._replace(after=99), sampling)
+    def ask_for_too_much(desk, question, n_classes, rule, span, sampling):
+        return modest(desk, question, n_classes, rule, span._replace(after=99), sampling)
 
-    monkeypatch.setattr(GreedyReleases, "choose_attributes", ask_for_too_much)
+    monkeypatch.setattr(greedy_phase, "choose_attributes", ask_for_too_much)
     with pytest.raises(BudgetExceededError):
         fitted(census, n_estimators=2, max_depth=2, min_support=0)
 
@@ -289,22 +290,22 @@ def test_two_trees_keep_their_promise(settings):
     assert report.worst_loss > 0.2
 
 
-def broken_rule(rule, utilities, epsilon, bits):
+def broken_rule(rule, utilities, epsilon, draws):
     """A choice with twice the epsilon that was paid for."""
-    return choose(rule, utilities, 2 * epsilon, bits)
+    return choose(rule, utilities, 2 * epsilon, draws)
 
 
-def broken_span(curator, span, sampling):
+def broken_span(desk, span, sampling):
     """A leaf that forgets what its way has spent."""
-    return within(curator, span._replace(before=Fraction(0)), sampling)
+    return noise_within(desk, span._replace(before=Fraction(0)), sampling)
 
 
-choose, within = Rule.choose, GreedyReleases._within
+choose, noise_within = Rule.choose, leaves.noise_within
 
 
 @pytest.mark.parametrize(("where", "name", "broken"), [
     (Rule, "choose", broken_rule),
-    (GreedyReleases, "_within", broken_span),
+    (leaves, "noise_within", broken_span),
 ])  # fmt: skip
 def test_a_broken_forest_is_caught(monkeypatch, where, name, broken):
     monkeypatch.setattr(where, name, broken)

@@ -21,7 +21,7 @@ from dpforest import (
     load_model,
 )
 from dpforest.audit.exhaustive import exhaust
-from dpforest.privacy import tree_releases
+from dpforest.privacy import leaves, median_splits
 from dpforest.privacy.mechanisms import splitting
 from dpforest.privacy.published import MEAN_REASON, REASONS
 from dpforest.records.statistics import Block, LeafSums, TargetGrid
@@ -244,8 +244,9 @@ def test_whole_forests_keep_their_promise_on_every_pair_of_small_tables(choice):
 
 def exhaust_regression(monkeypatch, choice):
     """Quartiles on two cells, splits and leaves in whole steps of the target: the draws are few."""
-    monkeypatch.setattr(tree_releases, "TARGET_CELLS", 2)
-    monkeypatch.setattr(tree_releases, "TARGET_STEPS", 1)
+    monkeypatch.setattr(median_splits, "TARGET_CELLS", 2)
+    monkeypatch.setattr(median_splits, "TARGET_STEPS", 1)
+    monkeypatch.setattr(leaves, "TARGET_STEPS", 1)
     features = tuple(NumericFeature(name, 0, 1, integer=True) for name in "ab")
     forest = MedianForestRegressor(
         epsilon=0.8, schema=Schema(features, Target(low=0, high=1)), n_estimators=1, max_depth=1,
@@ -266,6 +267,6 @@ def test_control_an_error_eight_times_too_large_is_caught(monkeypatch):
     monkeypatch.setattr(
         splitting,
         "_choose_attribute",
-        lambda splits, utility, epsilon, bits: choose(splits, 8 * utility, epsilon, bits),
+        lambda splits, utility, epsilon, draws: choose(splits, 8 * utility, epsilon, draws),
     )
     assert not exhaust_regression(monkeypatch, "attribute").holds

@@ -73,16 +73,16 @@ class ThreeTrees:
 def test_the_best_set_that_came_up_is_kept():
     errors = {frozenset(s): 9 for r in (1, 2) for s in itertools.combinations(range(3), r)}
     errors |= {frozenset({0, 2}): 4, frozenset({2}): 6, frozenset({0}): 5}
-    assert selected_trees(Errors(errors), ThreeTrees(), None).tolist() == [0, 2]
+    assert selected_trees(Errors(errors).total, ThreeTrees(), None).tolist() == [0, 2]
     errors |= {frozenset({2}): 3}
-    assert selected_trees(Errors(errors), ThreeTrees(), None).tolist() == [2]
+    assert selected_trees(Errors(errors).total, ThreeTrees(), None).tolist() == [2]
 
 
 def test_with_a_tie_the_first_tree_goes_and_the_larger_set_stays():
     errors = {frozenset(s): 1 for r in (1, 2) for s in itertools.combinations(range(3), r)}
-    assert selected_trees(Errors(errors), ThreeTrees(), None).tolist() == [1, 2]
+    assert selected_trees(Errors(errors).total, ThreeTrees(), None).tolist() == [1, 2]
 
 
 def test_a_single_tree_is_kept():
     single = type("OneTree", (), {"n_trees": 1})()
-    assert selected_trees(Errors({}), single, None).tolist() == [0]
+    assert selected_trees(Errors({}).total, single, None).tolist() == [0]

@@ -21,6 +21,8 @@ from dpforest.audit.worlds import Pair, Table
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Pure
+from dpforest.privacy.counts import count
+from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.privacy.opening import open_table
 from dpforest.schema import Schema
@@ -97,14 +99,15 @@ def _count_of(n: int) -> Table:
 
 
 def _ours(epsilon: float) -> Sampler:
-    """The curator's own count, released again and again from one opened table."""
+    """The desk's own count, released again and again from one opened table."""
     schema = Schema((NumericFeature("x", 0.0, 1.0),), Target(classes=(0, 1)))
 
     def sample(t: Table, trials: int, bits: RandomBits) -> NDArray[np.float64]:
         budget = (epsilon, 0.0, Protection())
-        opened = open_table(Frame(t.X), t.y, schema, ledger=Ledger(*budget), bits=bits)
+        opened = open_table(Frame(t.X), t.y, schema, ledger=Ledger(*budget), draws=Draws(bits))
         counts = [
-            opened.reopened(Ledger(*budget), bits).count(Pure(epsilon)) for _ in range(trials)
+            count(opened.reopened(Ledger(*budget), Draws(bits)), Pure(epsilon))
+            for _ in range(trials)
         ]
         return np.array(counts)[:, None]
 

@@ -21,7 +21,8 @@ from dpforest.exceptions import NoGuaranteeWarning, PrivacyLeakWarning, SchemaEr
 from dpforest.forests.base import PrivateEstimator, Streams
 from dpforest.privacy.accounts.ledger import Guarantee
 from dpforest.privacy.accounts.spends import Cost
-from dpforest.privacy.curator import Curator
+from dpforest.privacy.desk import Desk
+from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.schema import Schema
 
@@ -92,7 +93,7 @@ class EstimatorGame:
     ) -> tuple[Releases, list[str]]:
         """Fit on the table so many times, and write down all that each fit made public."""
         model: PrivateEstimator = clone(self._model)
-        model._open = _Reopening(model, bits)  # type: ignore[method-assign]
+        model._open = _Reopening(model, Draws(bits))  # type: ignore[method-assign]
         table, questions = pair.tables[which], _questions(pair)
         rows: list[NDArray[np.float64]] = []
         longest: list[Part] = []
@@ -144,23 +145,23 @@ class EstimatorGame:
 class _Reopening:
     """Stands in for ``_open``: checks the table once, then hands out the same records anew."""
 
-    def __init__(self, model: PrivateEstimator, bits: RandomBits) -> None:
+    def __init__(self, model: PrivateEstimator, draws: Draws) -> None:
         self._model = model
-        self._bits = bits
-        self._opened: Curator | None = None
+        self._draws = draws
+        self._opened: Desk | None = None
 
     def __call__(
         self, X: Any, y: Any, groups: Any, streams: Streams, *, continued: bool = False
-    ) -> Curator:
+    ) -> Desk:
         model = self._model
         # A schema that is read, or a draw among a person's records, belongs to every fit.
         again = groups is not None or model.schema is None
         if self._opened is None or again:
-            secret = Streams(streams.structure, self._bits)
+            secret = Streams(streams.structure, self._draws)
             self._opened = type(model)._open(model, X, y, groups, secret, continued=continued)
             return self._opened
-        model.ledger_ = model._new_ledger(False, self._bits.reproducible, continued)
-        return self._opened.reopened(model.ledger_, self._bits)
+        model.ledger_ = model._new_ledger(False, self._draws.reproducible, continued)
+        return self._opened.reopened(model.ledger_, self._draws)
 
 
 def stacked(rows: Sequence[NDArray[np.float64]]) -> Releases:

@@ -6,25 +6,20 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.audit.worlds import Table
-from dpforest.forests.base import PrivateEstimator, Streams
+from dpforest.forests.base import PrivateEstimator
 from dpforest.privacy.accounts.spends import Pure
-from dpforest.privacy.curator import Curator
 from dpforest.privacy.mechanisms import selection
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
-from dpforest.privacy.mechanisms.randomness import RandomBits
-from dpforest.records.statistics import Statistic
-from dpforest.records.store import LocalStore
+from dpforest.privacy.mechanisms.draws import Draws
 
 DIGITS = 60
 Probabilities = tuple[Decimal, ...]
@@ -149,17 +144,8 @@ class _Script:
 
 
 def _run(model: PrivateEstimator, table: Table, script: _Script) -> None:
-    bits = _ScriptedBits(script)
-
-    def reopen(X: Any, y: Any, groups: Any, streams: Streams, **options: Any) -> Curator:
-        return type(model)._open(model, X, y, groups, Streams(streams.structure, bits), **options)
-
-    model._open = reopen  # type: ignore[method-assign]
-    try:
-        with _scripted_draws(script):
-            model.fit(table.X, table.y)
-    finally:
-        del model._open
+    model._draws = ScriptedDraws(script)
+    model.fit(table.X, table.y)
 
 
 def _shown(model: PrivateEstimator) -> bytes:
@@ -171,64 +157,64 @@ def _shown(model: PrivateEstimator) -> bytes:
     return digest.digest()
 
 
-class _ScriptedBits(RandomBits):
-    """Gives uniform draws by the script: each value is as likely, and they are secret.
+class ScriptedDraws(Draws):
+    """Follows a script in the place of chance; what is drawn from is the real thing.
 
-    Unless the model shows them.
+    Uniform draws are secret, unless the model shows them.
     """
 
     def __init__(self, script: _Script) -> None:
         super().__init__(0)
         self._script = script
 
-    def uniform_below(self, m: int, size: int) -> NDArray[np.int64]:
-        """The scripted values."""
+    def looked(self) -> None:
+        """What follows may depend on how the last draw fell."""
+        self._script.look()
+
+    def below(self, m: int, size: int) -> NDArray[np.int64]:
+        """The scripted values, each as likely as the others."""
         row = (Decimal(1) / Decimal(m),) * m
         outcome = self._script.next(_Draw("uniform", (row,) * size))
         return np.zeros(size, np.int64) if outcome is None else np.array(outcome, np.int64)
 
-
-@contextmanager
-def _scripted_draws(script: _Script) -> Iterator[None]:
-    """Let choices and noise ask the script; what they are asked about is the real thing."""
-
-    def choose(law: Any) -> Any:
-        def chosen(utilities: Any, *, epsilon: Any, sensitivity: Any, monotone: bool,
-                   bits: RandomBits, weights: Any = None) -> NDArray[np.int64]:  # fmt: skip
-            table = np.asarray(utilities)
-            rate = selection.selection_rate(epsilon, sensitivity, monotone=monotone)
-            listed = table.reshape(-1, table.shape[-1]).tolist()
-            if weights is None:
-                rows = tuple(law(row, rate) for row in listed)
-            else:
-                measure = np.broadcast_to(weights, table.shape).reshape(-1, table.shape[-1])
-                rows = tuple(map(law, listed, [rate] * len(listed), measure.tolist()))
-            outcome = script.next(_Draw("choice", rows))
-            flat = [0] * len(rows) if outcome is None else outcome
-            return np.array(flat, np.int64).reshape(table.shape[:-1])
-
-        return chosen
-
-    def added(law: AdditiveNoise, totals: NDArray[np.int64], bits: RandomBits) -> Any:
-        if not isinstance(law.loss, Pure):
+    def add_noise(self, noise: AdditiveNoise, totals: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Remember the totals; ones in the place of the release: nothing may follow from it."""
+        if not isinstance(noise.loss, Pure):
             raise ValueError("Gaussian noise has no worst loss: audit it statistically")
-        if law.parameter is None:
+        if noise.parameter is None:
             return totals
-        script.add_noise(Noise(totals.copy(), law.parameter))
-        return np.ones_like(totals)  # in the place of the release: nothing may follow from it
+        self._script.add_noise(Noise(totals.copy(), noise.parameter))
+        return np.ones_like(totals)
 
-    def looked_at(store: LocalStore, statistic: Statistic) -> NDArray[np.int64]:
-        script.look()
-        return total(store, statistic)
+    def permute_and_flip(self, utilities: Any, **terms: Any) -> NDArray[np.int64]:
+        """The scripted candidates."""
+        return self._choose(permute_and_flip_law, utilities, **terms)
 
-    total = LocalStore.total
-    with (
-        patch.object(selection, "permute_and_flip", choose(permute_and_flip_law)),
-        patch.object(selection, "exponential_mechanism", choose(exponential_law)),
-        patch.object(AdditiveNoise, "added_to", added),
-        patch.object(LocalStore, "total", looked_at),
-    ):
-        yield
+    def exponential(self, utilities: Any, **terms: Any) -> NDArray[np.int64]:
+        """The scripted candidates."""
+        return self._choose(exponential_law, utilities, **terms)
+
+    def _choose(
+        self,
+        law: Any,
+        utilities: Any,
+        *,
+        epsilon: Any,
+        sensitivity: Any,
+        monotone: bool,
+        weights: Any = None,
+    ) -> NDArray[np.int64]:
+        table = np.asarray(utilities)
+        rate = selection.selection_rate(epsilon, sensitivity, monotone=monotone)
+        listed = table.reshape(-1, table.shape[-1]).tolist()
+        if weights is None:
+            rows = tuple(law(row, rate) for row in listed)
+        else:
+            measure = np.broadcast_to(weights, table.shape).reshape(-1, table.shape[-1])
+            rows = tuple(map(law, listed, [rate] * len(listed), measure.tolist()))
+        outcome = self._script.next(_Draw("choice", rows))
+        flat = [0] * len(rows) if outcome is None else outcome
+        return np.array(flat, np.int64).reshape(table.shape[:-1])
 
 
 def permute_and_flip_law(utilities: list[int], rate: Fraction) -> Probabilities:

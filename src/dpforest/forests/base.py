@@ -25,8 +25,9 @@ from dpforest.forests.parameters import check_choice, check_count, check_delta, 
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Pure, exact
-from dpforest.privacy.curator import Curator
-from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.counts import count
+from dpforest.privacy.desk import Desk
+from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.opening import open_table
 from dpforest.schema import Schema
 from dpforest.tables.encode import Encoding
@@ -45,7 +46,7 @@ class Streams:
     """The two random streams of a fit: public structure and secret noise."""
 
     structure: np.random.Generator
-    noise: RandomBits
+    noise: Draws
 
     @classmethod
     def of(cls, random_state: Any, skip: int = 0) -> Streams:
@@ -54,9 +55,9 @@ class Streams:
         A fit that goes on from another skips what that one drew, so that no noise comes twice.
         """
         if random_state is None:
-            return cls(np.random.default_rng(), RandomBits())
+            return cls(np.random.default_rng(), Draws())
         seeds = check_random_state(random_state).randint(0, 2**31 - 1, size=2 + 2 * skip)[-2:]
-        return cls(np.random.default_rng(int(seeds[0])), RandomBits(int(seeds[1])))
+        return cls(np.random.default_rng(int(seeds[0])), Draws(int(seeds[1])))
 
 
 class PrivateEstimator(BaseEstimator):
@@ -78,6 +79,7 @@ class PrivateEstimator(BaseEstimator):
     schema_: Schema
     ledger_: Ledger
     _complete: bool = False  # whether the latest fit came to its end
+    _draws: Draws | None = None  # an auditor's, in the place of the secret ones
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -108,7 +110,7 @@ class PrivateEstimator(BaseEstimator):
 
     def _open(
         self, X: Any, y: Any, groups: Any, streams: Streams, *, continued: bool = False
-    ) -> Curator:
+    ) -> Desk:
         """Check everything there is to check and open the table; nothing is spent yet.
 
         A continued ledger keeps what earlier fits spent, and has as much again to spend.
@@ -123,19 +125,19 @@ class PrivateEstimator(BaseEstimator):
         _ = schema.classes if is_classifier(self) else schema.target_bounds
         ledger = self._new_ledger(groups is not None, streams.noise.reproducible, continued)
         _tell_of_schema(schema, ledger)
-        curator = open_table(
+        desk = open_table(
             frame,
             y,
             schema,
             ledger=ledger,
-            bits=streams.noise,
+            draws=self._draws or streams.noise,
             groups=groups,
             n_jobs=self.n_jobs,
         )
         if not continued:
             self._forget()
         self.schema_, self.ledger_ = schema, ledger
-        return curator
+        return desk
 
     def _forget(self) -> None:
         """Drop an earlier fit: its trees must not stand under the ledger of the next one."""
@@ -208,13 +210,13 @@ class PrivateEstimator(BaseEstimator):
             stacklevel=3,
         )
 
-    def _number_of_records(self, curator: Curator) -> float:
+    def _number_of_records(self, desk: Desk) -> float:
         """The public guess of the number of records, or a noisy one that is paid for."""
         if self.n_hint is not None:
             return float(self.n_hint)
         epsilon = exact(self.epsilon)
         price = epsilon if math.isinf(epsilon) else epsilon * COUNT_SHARE
-        return max(curator.count(Pure(price)), 1.0)
+        return max(count(desk, Pure(price)), 1.0)
 
     @contextmanager
     def _spending(self) -> Iterator[None]:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy.curator import Curator
-from dpforest.privacy.mechanisms.additive import Price
+from dpforest.privacy.accounts.spends import Price
+from dpforest.privacy.counts import bin_counts
+from dpforest.privacy.desk import Desk
 from dpforest.schema import NumericFeature, Schema
 from dpforest.tables.encode import Encoding
 
@@ -63,7 +64,7 @@ def needs_bins(schema: Schema) -> tuple[int, ...]:
 
 
 def choose_bins(
-    curator: Curator, schema: Schema, n_records: float, price: Price, sizes: BinSizes
+    desk: Desk, schema: Schema, n_records: float, price: Price, sizes: BinSizes
 ) -> PrivateBins:
     """Look twice, each time for the price, and cut every numeric feature into bins."""
     features = needs_bins(schema)
@@ -76,12 +77,12 @@ def choose_bins(
         for j in features:
             cuts[j] = public_grid(_numeric(schema, j))
         coarse = Encoding(schema, tuple(cuts))
-        counts = curator.bin_counts(coarse, features, price, "bins: counts on a public grid")
+        counts = bin_counts(desk, coarse, features, price, "bins: counts on a public grid").values
         for row, j in zip(counts, features, strict=True):
             feature = _numeric(schema, j)
             cuts[j] = _refined(feature, _cuts(coarse, j), row, n_records, sizes.cells)
         fine = Encoding(schema, tuple(cuts))
-        counts = curator.bin_counts(fine, features, price, "bins: counts on the refined grid")
+        counts = bin_counts(desk, fine, features, price, "bins: counts on the refined grid").values
         for row, j in zip(counts, features, strict=True):
             cuts[j], weights[j] = _joined(_cuts(fine, j), row, n_records, sizes.bins)
     return PrivateBins(Encoding(schema, tuple(cuts)), tuple(weights))

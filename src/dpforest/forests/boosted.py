@@ -19,7 +19,8 @@ from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import target_moments
 from dpforest.forests.links import clipped_logistic, plain_softmax
 from dpforest.forests.plan import TARGET_SHARE, Purse
-from dpforest.privacy.curator import Curator
+from dpforest.privacy.counts import target_counts
+from dpforest.privacy.desk import Desk
 from dpforest.records.losses import LossKind
 
 TARGET_CELLS = 64
@@ -187,9 +188,9 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
         targets = self.target_center_ + self.target_width_ * scores[0].astype(np.float64)
         return np.asarray(np.clip(targets, *self.schema_.target_bounds))
 
-    def _look_at_target(self, curator: Curator, purse: Purse) -> Fraction:
+    def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
         low, high = self.schema_.target_bounds
-        counts = curator.target_counts(low, high, TARGET_CELLS, purse.price(TARGET_SHARE))
+        counts = target_counts(desk, low, high, TARGET_CELLS, purse.price(TARGET_SHARE)).values
         mean, deviation = target_moments(counts, self.n_records_, low, high)
         self.target_center_ = mean
         self.target_width_ = min(high - low, WIDTHS * deviation) if purse.private else high - low

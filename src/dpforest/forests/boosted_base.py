@@ -28,7 +28,8 @@ from dpforest.forests.plan import (
     make_loss,
     plan_boosting,
 )
-from dpforest.privacy.curator import Curator
+from dpforest.privacy.counts import count
+from dpforest.privacy.desk import Desk
 from dpforest.schema import Schema
 from dpforest.tables.encode import Encoding
 from dpforest.tables.routing import add_tree_values
@@ -95,40 +96,40 @@ class BoostedForest(PrivateEstimator):
         self._check_parameters(groups)
         before = self.forest_ if self.warm_start and self._complete else None
         streams = Streams.of(self.random_state, skip=before.trees.n_trees if before else 0)
-        curator = self._open(X, y, groups, streams, continued=before is not None)
+        desk = self._open(X, y, groups, streams, continued=before is not None)
         with self._spending():
             if before is None:
-                share = self._prepare(curator)
+                share = self._prepare(desk)
             else:
                 share = Fraction(1)
-                curator.encode(self.encoding_, by_feature=True)
-            self._boost(curator, streams.structure, share, before)
+                desk.encode(self.encoding_, by_feature=True)
+            self._boost(desk, streams.structure, share, before)
         if self.verbose:
             print(self.ledger_.explain())
         return self
 
-    def _prepare(self, curator: Curator) -> Fraction:
+    def _prepare(self, desk: Desk) -> Fraction:
         """Pay for a count, for bins and for a look at the target; returns the share left."""
         purse = Purse(float(self.epsilon), float(self.delta))
         left = Fraction(1)
         self.n_records_ = float(self.n_hint or 0)
         if not self.n_records_:
-            left -= 0 if curator.count_is_public else COUNT_SHARE
-            self.n_records_ = max(curator.count(purse.price(COUNT_SHARE)), 10.0)
+            left -= 0 if desk.count_is_public else COUNT_SHARE
+            self.n_records_ = max(count(desk, purse.price(COUNT_SHARE)), 10.0)
         facts = purse, self.n_records_, self.n_features_in_
         share = bin_share(*facts)
         if needs_bins(self.schema_):
             left -= share
         bins = choose_bins(
-            curator, self.schema_, self.n_records_, purse.price(share, among=2), bin_sizes(*facts)
+            desk, self.schema_, self.n_records_, purse.price(share, among=2), bin_sizes(*facts)
         )
         self._keep_bins(bins)
-        curator.encode(self.encoding_, by_feature=True)
-        return left - self._look_at_target(curator, purse)
+        desk.encode(self.encoding_, by_feature=True)
+        return left - self._look_at_target(desk, purse)
 
     def _boost(
         self,
-        curator: Curator,
+        desk: Desk,
         rng: np.random.Generator,
         share: Fraction,
         before: BoostedTrees | None,
@@ -168,7 +169,7 @@ class BoostedForest(PrivateEstimator):
         )
         self.plan_ = plan
         self._clipped = purse.private
-        self.forest_ = boost(curator, grower, loss, plan, price, before)
+        self.forest_ = boost(desk, grower, loss, plan, price, before)
         self._keep_importances(grower.signal, plan.n_trees, before)
 
     def _keep_importances(
@@ -181,7 +182,7 @@ class BoostedForest(PrivateEstimator):
             shares = (old * self.feature_importances_ + n_trees * shares) / (old + n_trees)
         self.feature_importances_ = shares
 
-    def _look_at_target(self, curator: Curator, purse: Purse) -> Fraction:
+    def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
         """What the regressor pays to learn of its target; returns the share spent."""
         return Fraction(0)
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from dpforest.forests.binning import nearest_shares
 from dpforest.forests.plan import BoostingPlan
-from dpforest.privacy.curator import Curator, GradientRelease
-from dpforest.privacy.mechanisms.additive import Price
+from dpforest.privacy.accounts.spends import Price
+from dpforest.privacy.desk import Desk
+from dpforest.privacy.gradients import GradientRelease, gradient_sums
 from dpforest.records.losses import IntegerLoss
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
@@ -57,7 +58,7 @@ class BoostedTrees:
 
 
 def boost(
-    curator: Curator,
+    desk: Desk,
     grower: ObliviousGrower,
     loss: IntegerLoss,
     plan: BoostingPlan,
@@ -68,7 +69,7 @@ def boost(
 
     Parameters
     ----------
-    curator : Curator
+    desk : Desk
         With records that are binned by feature.
     grower : ObliviousGrower
         Draws the structure and learns from what is released.
@@ -79,17 +80,17 @@ def boost(
     before : BoostedTrees, optional
         A model to continue.
     """
-    curator.start_boosting(loss.n_outputs)
+    desk.start_scores(loss.n_outputs)
     rounds = [] if before is None else [before]
     if before is not None:
-        curator.add_to_scores(before.trees, before.values)
+        desk.add_to_scores(before.trees, before.values)
     label = f"trees of depth {plan.depth}, {plan.trees_per_round} a round"
     for n_trees in _round_sizes(plan):
         trees = grower.draw(n_trees, plan.depth)
-        release = _centred(curator.gradient_sums(trees, loss, price, label))
+        release = _centred(gradient_sums(desk, trees, loss, price, label))
         grower.learn(trees, release.gradients, release.deviation)
         values = leaf_values(release, plan)
-        curator.add_to_scores(trees, values)
+        desk.add_to_scores(trees, values)
         rounds.append(BoostedTrees(trees, values))
     return BoostedTrees.stack(rounds)
 

@@ -25,8 +25,9 @@ from dpforest.forests.parameters import (
 from dpforest.forests.tree_forest import VotingForest
 from dpforest.privacy.accounts.spends import exact
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
-from dpforest.privacy.curator import Curator
+from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.greedy_choices import Flaw, Rule, ScoreName, Selection
+from dpforest.privacy.printed import bootstrap, printed_selection, void_for
 from dpforest.schema import Schema
 from dpforest.tables.encode import Encoding
 from dpforest.trees.attribute_grower import AttributeGrower
@@ -225,24 +226,25 @@ class GreedyForestClassifier(VotingForest):
         """
         self._check_parameters(groups)
         streams = Streams.of(self.random_state)
-        curator = self._open(X, y, groups, streams)
+        desk = self._open(X, y, groups, streams)
         if self.published:
             self._say_there_is_no_guarantee("published")
+            void_for(desk, self._rule().flaws)
         self.classes_ = np.array(self.schema_.classes)
         self.encoding_ = Encoding.from_schema(self.schema_, max_bins=self.max_bins)
-        curator.encode(self.encoding_)
+        desk.encode(self.encoding_)
         with self._spending():
-            self._grow(curator, *self._plan(curator), streams.structure)
+            self._grow(desk, *self._plan(desk), streams.structure)
             self._leaf_votes = leaf_votes(self.leaf_values_, self.voting, streams.structure)
             if "selective_aggregation" in self.published:
-                self._keep(curator.published_selection(self.forest_, self._leaf_votes))
+                self._keep(printed_selection(desk, self.forest_, self._leaf_votes))
         if self.verbose:
             print(self.ledger_.explain())
         return self
 
     def _grow(
         self,
-        curator: Curator,
+        desk: Desk,
         n_trees: int,
         depth: int,
         max_leaf_nodes: int,
@@ -251,18 +253,20 @@ class GreedyForestClassifier(VotingForest):
         """Grow the trees, in one phase or in two, each with its part of what a count left."""
         share = round(n_trees * self.second_phase)
         later = min(max(share, 1), n_trees - 1) if self.second_phase else 0
-        unspent = curator.ledger.unspent_epsilon
+        unspent = desk.ledger.unspent_epsilon
         forests: list[Forest] = []
         values: list[Values] = []
         for n in (n_trees - later, later) if later else (n_trees,):
             sampling = self._samples(n, later=bool(forests))
             if forests:
                 votes = leaf_votes(values[0], self.voting, rng)
-                curator.draw_harder_samples(sampling, forests[0], votes)
+                self._draw_harder_samples(desk, sampling, forests[0], votes)
+            elif sampling.kind == "bootstrap":
+                bootstrap(desk, sampling)
             else:
-                curator.draw_samples(sampling)
+                desk.draw_samples(sampling)
             phase = Phase(
-                curator=curator,
+                desk=desk,
                 n_classes=len(self.classes_),
                 epsilon=unspent if math.isinf(unspent) else unspent * Fraction(n, n_trees),
                 shares=share_out(self.level_budget, depth),
@@ -275,6 +279,14 @@ class GreedyForestClassifier(VotingForest):
             forests.append(forest)
             values.append(released)
         self.forest_, self.leaf_values_ = join_forests(forests), np.concatenate(values)
+
+    def _draw_harder_samples(
+        self, desk: Desk, sampling: TreeSampling, forest: Forest, votes: Values
+    ) -> None:
+        if sampling.kind == "bootstrap":
+            bootstrap(desk, sampling, (forest, votes))
+        else:
+            desk.draw_harder_samples(sampling, forest, votes)
 
     def _samples(self, n_trees: int, *, later: bool) -> TreeSampling:
         flaw: Flaw = "misclassified_weights" if later else "bootstrap"
@@ -303,13 +315,13 @@ class GreedyForestClassifier(VotingForest):
             return LevelGrower(bins, all_alike, **shape, categories="subset", rng=rng)
         return AttributeGrower(bins, **shape, max_leaf_nodes=max_leaf_nodes, rng=rng)
 
-    def _plan(self, curator: Curator) -> tuple[int, int, int]:
+    def _plan(self, desk: Desk) -> tuple[int, int, int]:
         """Trees, depth and leaves of a tree; ``"auto"`` may pay for a noisy count."""
         n_records = 1.0
         n_trees, depth = self.n_estimators, self.max_depth
         several = self.splits == "multiway"
         if (several and self.min_support) or "auto" in (n_trees, depth):
-            n_records = self._number_of_records(curator)
+            n_records = self._number_of_records(desk)
         if n_trees == "auto":
             room = MAX_LEAVES if several else most_trees(depth)
             n_trees = int(min(greedy_trees(n_records, self.epsilon), room))

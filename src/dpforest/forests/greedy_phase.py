@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.privacy.accounts.spends import Amount
-from dpforest.privacy.accounts.tree_sampling import TreeSampling
-from dpforest.privacy.curator import Curator
-from dpforest.privacy.greedy_releases import LeafQuestion, Span
+from dpforest.privacy.accounts.tree_sampling import Span, TreeSampling
+from dpforest.privacy.desk import Desk
+from dpforest.privacy.greedy_splits import choose_attributes, node_counts
+from dpforest.privacy.leaves import LeafQuestion, leaf_counts, leaf_labels
 from dpforest.privacy.mechanisms.greedy_choices import Rule
 from dpforest.trees.attribute_grower import AttributeGrower, AttributeQuestion
 from dpforest.trees.level_budgets import LevelShares
@@ -29,7 +30,7 @@ class Phase:
 
     Parameters
     ----------
-    curator : Curator
+    desk : Desk
     n_classes : int
     epsilon : Amount
         What these trees cost.
@@ -44,7 +45,7 @@ class Phase:
     leaves : {"label", "counts"}
     """
 
-    curator: Curator
+    desk: Desk
     n_classes: int
     epsilon: Amount
     shares: LevelShares
@@ -58,8 +59,13 @@ class Phase:
         levels = 0
         while levels < len(self.shares.choices) and (question := grower.ask()) is not None:
             stops = self._stops(question, levels)
-            candidate, option = self.curator.choose_attributes(
-                question, self.n_classes, self.rule, self._span_of_choices(levels), self.sampling
+            candidate, option = choose_attributes(
+                self.desk,
+                question,
+                self.n_classes,
+                self.rule,
+                self._span_of_choices(levels),
+                self.sampling,
             )
             grower.answer(np.where(stops, -1, candidate), option)
             levels += 1
@@ -73,7 +79,8 @@ class Phase:
         if not self.shares.has_counts:
             return np.zeros(len(question.features), np.bool_)
         start = self.shares.spent_after(level)
-        counts, deviation = self.curator.node_counts(
+        counts, deviation = node_counts(
+            self.desk,
             question,
             self.n_classes,
             self._span(start, start + self.shares.counts[level]),
@@ -85,9 +92,8 @@ class Phase:
         ends = [self.shares.spent_after(level) for level in range(levels + 1)]
         spans = [self._span(end, Fraction(1)) for end in ends]
         question = LeafQuestion(forest, self.n_classes, spent, spans, self.sampling)
-        if self.leaves == "label":
-            return np.asarray(np.eye(self.n_classes)[self.curator.aligned_leaf_labels(question)])
-        return self.curator.aligned_leaf_counts(question).astype(np.float64)
+        release = leaf_labels if self.leaves == "label" else leaf_counts
+        return release(self.desk, question).values
 
     def _span_of_choices(self, level: int) -> Span:
         after = self.shares.spent_after(level + 1)

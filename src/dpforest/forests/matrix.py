@@ -23,15 +23,17 @@ from dpforest.forests.matrix_base import (
 from dpforest.forests.matrix_plan import Auto, Plan
 from dpforest.forests.parameters import check_choice
 from dpforest.privacy.accounts.spends import Pure, exact
-from dpforest.privacy.curator import Curator, Sampling
-from dpforest.privacy.mechanisms.additive import AdditiveNoise
-from dpforest.privacy.mechanisms.strategies import Choice, Paths, Workload
-from dpforest.privacy.workload_answers import Answers, Cells, Question
+from dpforest.privacy.accounts.tree_sampling import TreeSampling
+from dpforest.privacy.desk import Desk
+from dpforest.privacy.leaves import LeafQuestion, leaf_counts
+from dpforest.privacy.populations import Cells
+from dpforest.privacy.workloads import Answers, Choice, Question, answer_workloads
 from dpforest.schema import Schema
 from dpforest.tables.folded import FoldedEncoding
 from dpforest.tables.routing import add_leaf_values
 from dpforest.trees.structure import Forest
 from dpforest.trees.votes import Prior
+from dpforest.trees.workloads import Paths, Workload
 
 CUT_SHARE = 0.1  # of epsilon, for cuts that are paid for
 CELLS_A_BIN = 8  # of the finer grid on which they are looked for
@@ -149,7 +151,7 @@ class MatrixForestClassifier(MatrixForest):
         features_per_ensemble: int | Auto = "auto",
         n_hint: int | None = None,
         strategy: str = "auto",
-        sampling: Sampling = "shared",
+        sampling: Literal["shared", "disjoint"] = "shared",
         voting: MatrixVoting = "log_odds",
         max_bins: int = 5,
         cuts: Literal["schema", "quantiles"] = "schema",
@@ -196,17 +198,17 @@ class MatrixForestClassifier(MatrixForest):
         """
         self._check_parameters(groups)
         streams = Streams.of(self.random_state)
-        curator = self._prepare(X, y, groups, streams)
+        desk = self._prepare(X, y, groups, streams)
         with self._spending():
             paid_cuts = self.cuts == "quantiles" and bool(needs_bins(self.schema_))
             known = paid_cuts or self.max_depth == "auto" or self.n_hint is not None
-            n_records = self._number_of_records(curator) if known else None
+            n_records = self._number_of_records(desk) if known else None
             if paid_cuts and n_records is not None:
-                self._choose_cuts(curator, n_records)
+                self._choose_cuts(desk, n_records)
             self._grow(self._plan(float(self.epsilon), n_records), streams.structure)
             self.choices_: list[Choice] = []
             release = self._release if self.sampling == "shared" else self._release_disjoint
-            released = release(curator)
+            released = release(desk)
             self.leaf_values_ = np.concatenate([a.values for a in released])
             self.leaf_deviations_ = np.concatenate([a.deviations for a in released])
             self.prior_ = prior_of(released)
@@ -244,18 +246,18 @@ class MatrixForestClassifier(MatrixForest):
                 "they are, or use sampling='shared'"
             )
 
-    def _choose_cuts(self, curator: Curator, n_records: float) -> None:
+    def _choose_cuts(self, desk: Desk, n_records: float) -> None:
         """Pay for cuts between bins of about equally many records."""
         price = Pure(exact(CUT_SHARE) * exact(self.epsilon) / 2)
         sizes = BinSizes(cells=CELLS_A_BIN * self.max_bins, bins=self.max_bins)
-        found = choose_bins(curator, self.schema_, n_records, price, sizes)
+        found = choose_bins(desk, self.schema_, n_records, price, sizes)
         self.encoding_ = FoldedEncoding(self.schema_, found.encoding.cuts)
-        curator.encode(self.encoding_)
+        desk.encode(self.encoding_)
 
-    def _release(self, curator: Curator) -> list[Answers]:
+    def _release(self, desk: Desk) -> list[Answers]:
         workloads = self.workloads()
-        price = price_each(curator.ledger.unspent_epsilon, self.delta, len(workloads))
-        self.choices_ = self._choose(workloads, price)
+        price = price_each(desk.ledger.unspent_epsilon, self.delta, len(workloads))
+        self.choices_ = self._choose(desk, workloads, price)
         n_bins = tuple(int(n) for n in self.encoding_.n_bins)
         questions = [
             Question(label, w, choice.strategy, Cells(e.features, n_bins), total_of(w, choice))
@@ -263,15 +265,13 @@ class MatrixForestClassifier(MatrixForest):
                 self._named(self.choices_), workloads, self.choices_, self.ensembles_, strict=True
             )
         ]
-        return curator.answer_workload(questions, len(self.classes_), price)
+        return answer_workloads(desk, questions, len(self.classes_), price)
 
-    def _release_disjoint(self, curator: Curator) -> list[Answers]:
-        epsilon, steps = curator.ledger.unspent_epsilon, curator.ledger.protection.steps
-        counts = curator.leaf_counts(
-            self.forest_, len(self.classes_), epsilon=epsilon, sampling="disjoint"
-        )
-        noise = AdditiveNoise.for_price(Pure(epsilon), l1=steps, l2=float(steps))
-        return [Answers(counts.astype(np.float64), np.full(len(counts), noise.deviation))]
+    def _release_disjoint(self, desk: Desk) -> list[Answers]:
+        sampling = TreeSampling("disjoint", self.forest_.n_trees)
+        epsilon = desk.ledger.unspent_epsilon
+        question = LeafQuestion.alike(self.forest_, len(self.classes_), epsilon, sampling)
+        return [Answers(*leaf_counts(desk, question))]
 
     def _facts(self) -> dict[str, Any]:
         ensembles = [

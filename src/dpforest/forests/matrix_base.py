@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
@@ -12,29 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin
-from threadpoolctl import threadpool_limits
 
 from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
 from dpforest.forests.matrix_plan import Auto, Facts, Plan, make_plan
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
 from dpforest.privacy.accounts.accounting import mu_for
-from dpforest.privacy.accounts.spends import Amount, Gaussian, Pure, exact
-from dpforest.privacy.curator import Curator
-from dpforest.privacy.mechanisms.additive import Price
-from dpforest.privacy.mechanisms.strategies import (
-    STRATEGIES,
-    Choice,
-    Paths,
-    Rows,
-    Workload,
-    choose_strategy,
-)
-from dpforest.privacy.workload_answers import Answers
+from dpforest.privacy.accounts.spends import Amount, Gaussian, Price, Pure, exact
+from dpforest.privacy.desk import Desk
+from dpforest.privacy.workloads import STRATEGIES, Answers, Choice, choose_strategies
 from dpforest.schema import Schema
 from dpforest.tables.folded import FoldedEncoding
-from dpforest.tables.threads import count_threads
 from dpforest.trees.ensembles import Ensemble, grow_ensembles, join_forests
 from dpforest.trees.votes import Prior, log_shares, mean_shares, normalise, pooled_prior
+from dpforest.trees.workloads import Paths, Rows, Workload
 
 MatrixVoting = Literal["log_odds", "weighted", "hard"]
 VOTING: tuple[str, ...] = get_args(MatrixVoting)
@@ -92,13 +81,13 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
         check_choice("strategy", self.strategy, ("auto", *STRATEGIES))
         check_count("max_bins", self.max_bins, low=2)
 
-    def _prepare(self, X: Any, y: Any, groups: Any, streams: Streams) -> Curator:
+    def _prepare(self, X: Any, y: Any, groups: Any, streams: Streams) -> Desk:
         """Check everything, open the table and bin it; nothing is spent."""
-        curator = self._open(X, y, groups, streams)
+        desk = self._open(X, y, groups, streams)
         self.classes_ = np.array(self.schema_.classes)
         self.encoding_ = FoldedEncoding.from_schema(self.schema_, max_bins=self.max_bins)
-        curator.encode(self.encoding_)
-        return curator
+        desk.encode(self.encoding_)
+        return desk
 
     def _grow(self, plan: Plan, rng: np.random.Generator) -> None:
         _refuse_empty_ensembles(plan.n_ensembles, plan.n_trees)
@@ -137,14 +126,9 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
     def _domain(self, ensemble: Ensemble) -> tuple[int, ...]:
         return tuple(int(self.encoding_.n_bins[j]) for j in ensemble.features)
 
-    def _choose(self, workloads: list[Workload], price: Price) -> list[Choice]:
+    def _choose(self, desk: Desk, workloads: list[Workload], price: Price) -> list[Choice]:
         """The best strategy for each ensemble, the ensembles in parallel."""
-        among = None if self.strategy == "auto" else (self.strategy,)
-
-        def choose(workload: Workload) -> Choice:
-            return choose_strategy(workload, price, among)
-
-        return _in_parallel(choose, workloads, self.n_jobs)
+        return choose_strategies(desk, workloads, price, self.strategy, self.n_jobs)
 
     def _named(self, choices: list[Choice]) -> list[str]:
         """What the ledger calls the question to each ensemble."""
@@ -170,15 +154,6 @@ def price_each(
     if delta > 0 and not math.isinf(epsilon):
         return Gaussian(mu_for(float(epsilon), delta) * math.sqrt(share / n_ensembles))
     return Pure(epsilon if math.isinf(epsilon) else epsilon * share / n_ensembles)
-
-
-def _in_parallel(
-    work: Callable[[Workload], Choice], workloads: list[Workload], n_jobs: int | None
-) -> list[Choice]:
-    threads = min(count_threads(n_jobs), len(workloads))
-    # The matrices are small: more threads inside a product would only wait for each other.
-    with threadpool_limits(limits=1), ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, workloads))
 
 
 def total_of(workload: Workload, choice: Choice) -> Workload | None:

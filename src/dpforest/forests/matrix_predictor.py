@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import threading
 from fractions import Fraction
 from pathlib import Path
@@ -27,21 +26,13 @@ from dpforest.forests.matrix_base import (
 from dpforest.forests.matrix_plan import AUTO_VOTERS, Auto
 from dpforest.forests.parameters import check_choice, check_epsilon
 from dpforest.privacy.accounts.spends import exact
-from dpforest.privacy.mechanisms.additive import Price
-from dpforest.privacy.mechanisms.strategies import (
-    Choice,
-    Direct,
-    Identity,
-    Paths,
-    Rows,
-    Votes,
-    Workload,
-)
-from dpforest.privacy.workload_answers import Answers, Cells, OwnLeaves, Population, Question
+from dpforest.privacy.populations import Cells, OwnLeaves, Population
+from dpforest.privacy.workloads import Answers, Question, answer_workloads, class_totals, one_by_one
 from dpforest.schema import Schema
 from dpforest.tables.routing import find_leaves
 from dpforest.trees.ensembles import Ensemble
 from dpforest.trees.votes import lean_to_prior, log_shares
+from dpforest.trees.workloads import Paths, Rows, Votes, Workload
 
 Mode = Literal["batch", "subsample"]
 
@@ -175,18 +166,18 @@ class MatrixForestPredictor(MatrixForest):
         """
         self._check_parameters(groups)
         streams = Streams.of(self.random_state)
-        curator = self._prepare(X, y, groups, streams)
+        desk = self._prepare(X, y, groups, streams)
         plan = self._plan(self._batch_epsilon(), float(self.n_hint) if self.n_hint else None)
         self._grow(plan, streams.structure)
         self._answered: dict[bytes, NDArray[np.float64]] = {}
-        self._curator = curator
+        self._desk = desk
         self._complete = True
         return self
 
     def _forget(self) -> None:
         """Drop an earlier fit, and with it the records."""
         super()._forget()
-        for name in {"_curator", "_answered"} & vars(self).keys():
+        for name in {"_desk", "_answered"} & vars(self).keys():
             delattr(self, name)
 
     def votes(self, X: Any) -> NDArray[np.float64]:
@@ -218,7 +209,7 @@ class MatrixForestPredictor(MatrixForest):
         raise TypeError(KEPT_IN_ONE_PLACE)
 
     def __getstate__(self) -> dict[str, Any]:
-        if hasattr(self, "_curator"):
+        if hasattr(self, "_desk"):
             raise TypeError(KEPT_IN_ONE_PLACE)
         state: dict[str, Any] = super().__getstate__()
         return state
@@ -237,29 +228,23 @@ class MatrixForestPredictor(MatrixForest):
         share = 1 - PRIOR_SHARE if pays_prior else ALL_OF_IT
         price = price_each(epsilon, self.delta, len(self.ensembles_), share)
         workloads = [self._workload(e, bins) for e in self.ensembles_]
+        populations = [self._population(e) for e in self.ensembles_]
         if self.strategy == "laplace":
-            choices = [
-                self._per_query(w, e) for w, e in zip(workloads, self.ensembles_, strict=True)
-            ]
+            choices = [one_by_one(w, p) for w, p in zip(workloads, populations, strict=True)]
         else:
-            choices = self._choose(workloads, price)
+            choices = self._choose(self._desk, workloads, price)
         questions = [
-            Question(label, w, choice.strategy, self._population(e), total_of(w, choice))
-            for label, w, choice, e in zip(
-                self._named(choices), workloads, choices, self.ensembles_, strict=True
+            Question(label, w, choice.strategy, population, total_of(w, choice))
+            for label, w, choice, population in zip(
+                self._named(choices), workloads, choices, populations, strict=True
             )
         ]
         if pays_prior:
-            questions.append(self._class_totals(price_each(epsilon, self.delta, 1, PRIOR_SHARE)))
+            prior_price = price_each(epsilon, self.delta, 1, PRIOR_SHARE)
+            questions.append(class_totals(self._n_bins(), prior_price))
         self.choices_ = choices
-        answers = self._curator.answer_workload(questions, len(self.classes_), price)
+        answers = answer_workloads(self._desk, questions, len(self.classes_), price)
         return self._heard(answers[: len(choices)], answers[len(choices) :])
-
-    def _class_totals(self, price: Price) -> Question:
-        """How many records each class has."""
-        everyone = Paths((), np.zeros((1, 0), np.int64))
-        nothing_asked = Cells((), tuple(int(n) for n in self.encoding_.n_bins))
-        return Question("class totals", everyone, Identity(()), nothing_asked, price=price)
 
     def _heard(self, answers: list[Answers], totals: list[Answers]) -> NDArray[np.float64]:
         """The votes of all ensembles together: post-processing."""
@@ -299,17 +284,14 @@ class MatrixForestPredictor(MatrixForest):
     def _population(self, ensemble: Ensemble) -> Population:
         if self.mode == "subsample":
             return OwnLeaves(ensemble.forest, labels=self.voting == "hard")
-        return Cells(ensemble.features, tuple(int(n) for n in self.encoding_.n_bins))
+        return Cells(ensemble.features, self._n_bins(), times=ensemble.forest.n_trees)
+
+    def _n_bins(self) -> tuple[int, ...]:
+        return tuple(int(n) for n in self.encoding_.n_bins)
 
     def _alike(self) -> int:
         """One vote is lost in the noise: many trees of a kind are needed where each has one."""
         return AUTO_VOTERS if self.voting == "hard" else 1
-
-    def _per_query(self, workload: Workload, ensemble: Ensemble) -> Choice:
-        """A share of the budget for each query: a record changes a vote by 1, or by the trees."""
-        trees = 1 if self.mode == "subsample" else ensemble.forest.n_trees
-        strategy = Direct(workload, sensitivity=workload.n_queries * trees)
-        return Choice("laplace", strategy, math.nan, {})
 
     def _batch_epsilon(self) -> float:
         return float(self.epsilon if self.epsilon_per_batch is None else self.epsilon_per_batch)

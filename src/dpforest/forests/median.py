@@ -18,8 +18,11 @@ from dpforest.forests.base import Neighbors
 from dpforest.forests.median_base import Auto, MedianForest
 from dpforest.forests.parameters import check_choice
 from dpforest.forests.tree_forest import VotingForest
-from dpforest.privacy.curator import Curator, Sampling
-from dpforest.privacy.tree_releases import share_of_tree
+from dpforest.privacy.accounts.tree_sampling import TreeSampling
+from dpforest.privacy.desk import Desk
+from dpforest.privacy.leaves import LeafQuestion, leaf_counts, leaf_labels, leaf_target_sums
+from dpforest.privacy.median_splits import middle_of_target
+from dpforest.privacy.printed import printed_means
 from dpforest.schema import Schema
 from dpforest.tables.routing import add_leaf_values
 from dpforest.trees.level_grower import Categories, Choice
@@ -126,7 +129,7 @@ class MedianForestClassifier(VotingForest, MedianForest):
         rho: float = 0.6,
         splits: Literal["median", "random"] = "median",
         choice: Choice = "attribute",
-        sampling: Sampling = "disjoint",
+        sampling: Literal["shared", "disjoint"] = "disjoint",
         cuts: Literal["range", "grid"] = "range",
         categories: Categories = "subset",
         leaves: Literal["counts", "label"] = "counts",
@@ -167,13 +170,13 @@ class MedianForestClassifier(VotingForest, MedianForest):
         self.classes_ = np.array(self.schema_.classes)
         return len(self.classes_)
 
-    def _release(self, curator: Curator, rng: np.random.Generator) -> None:
+    def _release(self, desk: Desk, rng: np.random.Generator) -> None:
         n_classes = self._target()
-        ask = curator.leaf_counts if self.leaves == "counts" else curator.leaf_labels
-        epsilon = curator.ledger.unspent_epsilon
-        released = ask(self.forest_, n_classes, epsilon=epsilon, sampling=self.sampling)
-        counts = self.leaves == "counts"
-        self.leaf_values_ = released.astype(float) if counts else np.eye(n_classes)[released]
+        sampling = TreeSampling(self.sampling, self.forest_.n_trees)
+        epsilon = desk.ledger.unspent_epsilon
+        release = leaf_counts if self.leaves == "counts" else leaf_labels
+        question = LeafQuestion.alike(self.forest_, n_classes, epsilon, sampling)
+        self.leaf_values_ = release(desk, question).values
         self._leaf_votes = leaf_votes(self.leaf_values_, self.voting, rng)
 
     def _check_parameters(self, groups: Any) -> None:
@@ -228,21 +231,20 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
     def _target(self) -> tuple[float, float]:
         return self.schema_.target_bounds
 
-    def _target_of_splits(self, curator: Curator) -> tuple[float, float]:
+    def _target_of_splits(self, desk: Desk) -> tuple[float, float]:
         """Splits look at the middle half of the targets: their error has less to hide there."""
         if self.variant is not None or math.isinf(self.epsilon):
             return self._target()
-        epsilon = Fraction(curator.ledger.unspent_epsilon) * MIDDLE_SHARE
-        return curator.middle_of_target(self._target(), epsilon=epsilon)
+        epsilon = Fraction(desk.ledger.unspent_epsilon) * MIDDLE_SHARE
+        return middle_of_target(desk, self._target(), epsilon)
 
-    def _release(self, curator: Curator, rng: np.random.Generator) -> None:
-        epsilon = curator.ledger.unspent_epsilon
-        published = self.variant is not None
-        ask = curator.published_leaf_means if published else curator.leaf_target_sums
-        released = ask(self.forest_, self._target(), epsilon=epsilon, sampling=self.sampling)
-        if published:
-            self.leaf_values_ = released[:, np.newaxis]
+    def _release(self, desk: Desk, rng: np.random.Generator) -> None:
+        epsilon = desk.ledger.unspent_epsilon
+        sampling = TreeSampling(self.sampling, self.forest_.n_trees)
+        if self.variant is not None:
+            means = printed_means(desk, self.forest_, self._target(), epsilon, sampling)
+            self.leaf_values_ = means[:, np.newaxis]
             return
-        per_tree = share_of_tree(epsilon, self.forest_.n_trees, self.sampling)
-        noise = curator.ledger.protection.steps / float(per_tree)
-        self.leaf_values_ = lean_on_parents(self.forest_, released, 2.0 * noise**2)[:, 1:]
+        sums = leaf_target_sums(desk, self.forest_, self._target(), epsilon, sampling)
+        variance = float(sums.deviations[0]) ** 2
+        self.leaf_values_ = lean_on_parents(self.forest_, sums.values, variance)[:, 1:]

@@ -14,12 +14,23 @@ from dpforest.forests.base import Neighbors, Streams
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
 from dpforest.forests.tree_forest import TreeForest
 from dpforest.privacy.accounts.spends import Amount, exact
-from dpforest.privacy.curator import Curator, Sampling
+from dpforest.privacy.accounts.tree_sampling import Span, TreeSampling
+from dpforest.privacy.desk import Desk
+from dpforest.privacy.median_splits import choose_median_splits
+from dpforest.privacy.printed import printed_splits
+from dpforest.privacy.tree_payments import whole
 from dpforest.schema import NumericFeature, Schema
 from dpforest.tables.encode import Encoding
 from dpforest.trees.balance import auto_depth, auto_trees
 from dpforest.trees.growers import grow_binary, most_trees, refuse_deep_trees
-from dpforest.trees.level_grower import BINS, Categories, Choice, LevelGrower, Published
+from dpforest.trees.level_grower import (
+    BINS,
+    Categories,
+    Choice,
+    LevelGrower,
+    Published,
+    SplitQuestion,
+)
 from dpforest.trees.structure import Forest
 
 GRID_CUTS = 10
@@ -45,7 +56,7 @@ class MedianForest(TreeForest):
         rho: float = 0.5,
         splits: Literal["median", "random"] = "median",
         choice: Choice = "attribute",
-        sampling: Sampling = "disjoint",
+        sampling: Literal["shared", "disjoint"] = "disjoint",
         cuts: Literal["range", "grid"] = "range",
         categories: Categories = "subset",
         max_bins: int = 255,
@@ -94,21 +105,21 @@ class MedianForest(TreeForest):
         """
         self._check_parameters(groups)
         streams = Streams.of(self.random_state)
-        curator = self._open(X, y, groups, streams)
+        desk = self._open(X, y, groups, streams)
         if self.variant is not None:
             self._say_there_is_no_guarantee("variant")
         self.encoding_ = Encoding.from_schema(self.schema_, max_bins=self.max_bins)
-        curator.encode(self.encoding_)
+        desk.encode(self.encoding_)
         with self._spending():
-            self.forest_ = self._grow(curator, streams.structure)
-            self._release(curator, streams.structure)
+            self.forest_ = self._grow(desk, streams.structure)
+            self._release(desk, streams.structure)
         if self.verbose:
             print(self.ledger_.explain())
         return self
 
-    def _grow(self, curator: Curator, rng: np.random.Generator) -> Forest:
+    def _grow(self, desk: Desk, rng: np.random.Generator) -> Forest:
         """Spend rho of what a count leaves on splits, evenly over the levels."""
-        n_trees, depth = self._plan(curator)
+        n_trees, depth = self._plan(desk)
         if self.splits == "random":
             return grow_binary(self.encoding_.feature_bins, n_trees, depth, rng)
         grower = LevelGrower(
@@ -120,25 +131,23 @@ class MedianForest(TreeForest):
             even_cuts=GRID_CUTS if self.cuts == "grid" else 0,
             rng=rng,
         )
-        target = self._target_of_splits(curator)
-        unspent = curator.ledger.unspent_epsilon
+        target = self._target_of_splits(desk)
+        sampling = TreeSampling(self.sampling, n_trees)
+        unspent = desk.ledger.unspent_epsilon
         epsilon = _part(unspent, exact(self.rho) / depth)
         for _ in range(depth):
             question = grower.ask()
             if question is None:
                 break
-            answer = curator.choose_splits(
-                question, target, self._choice(), epsilon=epsilon, sampling=self.sampling
-            )
-            grower.answer(*answer)
+            grower.answer(*self._choose(desk, question, target, whole(epsilon), sampling))
         return grower.finish()
 
-    def _plan(self, curator: Curator) -> tuple[int, int]:
+    def _plan(self, desk: Desk) -> tuple[int, int]:
         """The number of trees and their depth; ``"auto"`` may pay for a noisy count."""
         n_trees, depth = self.n_estimators, self.max_depth
         if "auto" not in (n_trees, depth):
             return int(n_trees), int(depth)
-        n_records = self._number_of_records(curator)
+        n_records = self._number_of_records(desk)
         if n_trees == "auto":
             n_trees = int(min(auto_trees(n_records, self.epsilon), most_trees(depth)))
         if depth == "auto":
@@ -150,17 +159,25 @@ class MedianForest(TreeForest):
     def _target(self) -> Target:
         raise NotImplementedError
 
-    def _target_of_splits(self, curator: Curator) -> Target:
+    def _target_of_splits(self, desk: Desk) -> Target:
         """What splits are chosen by; may spend."""
         return self._target()
 
-    def _release(self, curator: Curator, rng: np.random.Generator) -> None:
+    def _release(self, desk: Desk, rng: np.random.Generator) -> None:
         raise NotImplementedError
 
-    def _choice(self) -> Choice | Published:
+    def _choose(
+        self,
+        desk: Desk,
+        question: SplitQuestion,
+        target: Target,
+        span: Span,
+        sampling: TreeSampling,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         if self.variant is None:
-            return self.choice
-        return "thesis" if self.cuts == "grid" else "diprime"
+            return choose_median_splits(desk, question, target, self.choice, span, sampling)
+        printed: Published = "thesis" if self.cuts == "grid" else "diprime"
+        return printed_splits(desk, question, target, printed, span, sampling)
 
     def _check_parameters(self, groups: Any) -> None:
         self._check_shared_parameters(groups)

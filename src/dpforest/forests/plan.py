@@ -15,8 +15,8 @@ from typing import Literal
 
 from dpforest.forests.binning import BinSizes
 from dpforest.privacy.accounts.accounting import mu_for
-from dpforest.privacy.accounts.spends import Gaussian, Pure, exact
-from dpforest.privacy.mechanisms.additive import Price, finest_grid
+from dpforest.privacy.accounts.spends import Gaussian, Price, Pure, exact
+from dpforest.privacy.mechanisms.additive import finest_grid
 from dpforest.records.losses import LARGEST_GRID, IntegerLoss, LossKind
 
 COUNT_SHARE = Fraction(2, 100)

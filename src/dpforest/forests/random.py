@@ -13,7 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
 from dpforest.forests.files import named, of_group
 from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
-from dpforest.privacy.curator import Curator, Sampling
+from dpforest.privacy.accounts.tree_sampling import TreeSampling
+from dpforest.privacy.desk import Desk
+from dpforest.privacy.leaves import LeafQuestion, leaf_counts, leaf_labels
+from dpforest.privacy.printed import printed_count, printed_labels
 from dpforest.schema import Schema
 from dpforest.tables.encode import Encoding
 from dpforest.tables.routing import add_leaf_values, strongest_leaf
@@ -113,7 +116,7 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
         max_depth: int | Literal["auto"] = "auto",
         n_hint: int | None = None,
         splits: Literal["binary", "multiway"] = "binary",
-        sampling: Sampling = "shared",
+        sampling: Literal["shared", "disjoint"] = "shared",
         leaves: Literal["counts", "label"] = "counts",
         voting: Voting = "averaging",
         pruning: Literal["snr"] | None = None,
@@ -161,17 +164,17 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
         """
         self._check_parameters(groups)
         streams = Streams.of(self.random_state)
-        curator = self._open(X, y, groups, streams)
+        desk = self._open(X, y, groups, streams)
         if self.variant is not None:
             self._say_there_is_no_guarantee("variant")
         self.classes_ = np.array(self.schema_.classes)
         self.encoding_ = Encoding.from_schema(self.schema_, max_bins=self.max_bins)
-        curator.encode(self.encoding_)
+        desk.encode(self.encoding_)
         with self._spending():
-            n_trees, depth = self._plan(curator)
+            n_trees, depth = self._plan(desk)
             grow = grow_multiway if self.splits == "multiway" else grow_binary
             self.forest_ = grow(self.encoding_.feature_bins, n_trees, depth, streams.structure)
-            self.leaf_counts_ = self._release(curator)
+            self.leaf_counts_ = self._release(desk)
             self._prepare_votes(streams.structure)
         if self.verbose:
             print(self.ledger_.explain())
@@ -265,14 +268,14 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
                 "need: use leaves='counts'"
             )
 
-    def _plan(self, curator: Curator) -> tuple[int, int]:
+    def _plan(self, desk: Desk) -> tuple[int, int]:
         """The number of trees and their depth; ``"auto"`` may pay for a noisy count."""
         epsilon = float(self.epsilon)
         n_trees, depth = self.n_estimators, self.max_depth
         if "auto" not in (n_trees, depth):
             return int(n_trees), int(depth)
         printed = self.variant is not None and self.pruning == "snr"
-        n_records = curator.published_count() if printed else self._number_of_records(curator)
+        n_records = printed_count(desk) if printed else self._number_of_records(desk)
         if n_trees == "auto" and printed:
             mean_bins = float(self.encoding_.n_values.mean())
             n_trees = snr_trees(
@@ -285,18 +288,17 @@ class RandomDecisionForestClassifier(ClassifierMixin, PrivateEstimator):
             depth = auto_depth(self.n_features_in_, n_records, epsilon / n_trees)
         return int(n_trees), int(depth)
 
-    def _release(self, curator: Curator) -> NDArray[np.float64]:
+    def _release(self, desk: Desk) -> NDArray[np.float64]:
         """Release the leaves with all that is left of epsilon."""
-        ask = curator.leaf_counts
-        if self.leaves == "label":
-            published = self.variant is not None
-            ask = curator.published_leaf_labels if published else curator.leaf_labels
         n_classes = len(self.classes_)
-        epsilon = curator.ledger.unspent_epsilon
-        released = ask(self.forest_, n_classes, epsilon=epsilon, sampling=self.sampling)
+        sampling = TreeSampling(self.sampling, self.forest_.n_trees)
+        epsilon = desk.ledger.unspent_epsilon
+        question = LeafQuestion.alike(self.forest_, n_classes, epsilon, sampling)
         if self.leaves == "counts":
-            return released.astype(np.float64)
-        return np.eye(n_classes)[released]
+            return leaf_counts(desk, question).values
+        if self.variant is not None:
+            return np.asarray(np.eye(n_classes)[printed_labels(desk, question)])
+        return leaf_labels(desk, question).values
 
     def _prepare_votes(self, rng: np.random.Generator) -> None:
         """Turn released counts into what leaves say: post-processing, with a public stream."""

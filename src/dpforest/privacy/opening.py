@@ -1,4 +1,4 @@
-"""Open a table to a curator: the way in, where everything is checked before anything is spent."""
+"""Open a table to a desk: the way in, where everything is checked before anything is spent."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
 from dpforest.privacy.accounts.ledger import Ledger
-from dpforest.privacy.curator import Curator
-from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.desk import Desk
+from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records.groups import bound_groups
 from dpforest.records.store import LocalStore
 from dpforest.schema import Schema
@@ -24,11 +24,11 @@ def open_table(
     schema: Schema,
     *,
     ledger: Ledger,
-    bits: RandomBits,
+    draws: Draws,
     groups: Any = None,
     n_jobs: int | None = None,
-) -> Curator:
-    """Check a table against its schema and hand it to a curator; releases nothing.
+) -> Desk:
+    """Check a table against its schema and hand it to a desk; releases nothing.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def open_table(
         What is public of the table.
     ledger : Ledger
         Its protection says whether one record or one group is protected.
-    bits : RandomBits
+    draws : Draws
         The secret randomness.
     groups : array-like, optional
         The person of each record, where persons are protected.
@@ -53,8 +53,8 @@ def open_table(
     keep = None
     if groups is not None:
         bound = ledger.protection.max_records_per_group
-        keep = bound_groups(groups, frame.n_rows, bound, bits.uniform_below)
-    return Curator(LocalStore(frame, target, keep, n_jobs), ledger, bits)
+        keep = bound_groups(groups, frame.n_rows, bound, draws.below)
+    return Desk(LocalStore(frame, target, keep, n_jobs), ledger, draws)
 
 
 def _encode_target(y: Any, schema: Schema, n_rows: int) -> NDArray[np.int32 | np.float64]:

@@ -1,7 +1,7 @@
 """Splits and leaves just as some papers print them, for research: none of it is private.
 
 Consul and Williamson (DiPriMe), the thesis (DPRF_thesis) and Fletcher and Islam (2015, 2017) claim
-differential privacy for these, and the claims fail for the reasons below, which the curator writes
+differential privacy for these, and the claims fail for the reasons below, which are written
 into the ledger before it uses them. They are here to reproduce the papers' figures.
 """
 
@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.privacy.accounts.spends import Amount
-from dpforest.privacy.mechanisms import selection
-from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.splitting import NO_CANDIDATE, Answer, Integers, NodeSplits
 from dpforest.trees.level_grower import Published
 
@@ -58,7 +57,7 @@ THESIS_RATE = Fraction(1, 4)
 
 
 def published_splits(
-    splits: NodeSplits, published: Published, epsilon: Amount, bits: RandomBits
+    splits: NodeSplits, published: Published, epsilon: Amount, draws: Draws
 ) -> Answer:
     """The candidate and the option of every node by the printed mechanisms; -1 stops a node.
 
@@ -67,12 +66,12 @@ def published_splits(
     """
     half = epsilon if math.isinf(epsilon) else Fraction(epsilon) / 2
     if published == "diprime":
-        option = _between_records(splits, half, bits)
-        return _feature_and_option(splits, option, splits.error(option), DIPRIME_RATE, half, bits)
-    option = _most_balanced(splits, half, bits)
+        option = _between_records(splits, half, draws)
+        return _feature_and_option(splits, option, splits.error(option), DIPRIME_RATE, half, draws)
+    option = _most_balanced(splits, half, draws)
     # The thesis has the summed error times N where DiPriMe has N times its mean, the sum.
     utility = splits.error(option) * splits.sizes()[1][..., 0]
-    candidate, option = _feature_and_option(splits, option, utility, THESIS_RATE, half, bits)
+    candidate, option = _feature_and_option(splits, option, utility, THESIS_RATE, half, draws)
     return np.where(_stops(splits), -1, candidate), option
 
 
@@ -82,20 +81,19 @@ def _feature_and_option(
     utility: Integers,
     rate: Fraction,
     epsilon: Amount,
-    bits: RandomBits,
+    draws: Draws,
 ) -> Answer:
     """A feature of every node, and the cut that it has been given."""
-    candidate = selection.exponential_mechanism(
+    candidate = draws.exponential(
         np.where(splits.has_options, utility, NO_CANDIDATE),
         epsilon=epsilon if math.isinf(epsilon) else Fraction(epsilon) * rate,
         sensitivity=splits.sensitivity,
         monotone=True,
-        bits=bits,
     )
     return candidate, np.take_along_axis(option, candidate[:, np.newaxis], axis=1)[:, 0]
 
 
-def _between_records(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> Integers:
+def _between_records(splits: NodeSplits, epsilon: Amount, draws: Draws) -> Integers:
     """A rank j with weight exp(-epsilon / 2 abs(n - 2 j)), then any cut in its gap, evenly.
 
     A rank in the middle of a bin, where the public grid has no cut, takes one of the two
@@ -110,31 +108,26 @@ def _between_records(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> I
             continue
         n = int(total[place][0])
         ranks = -np.abs(n - 2 * np.arange(n + 1))
-        rank = int(
-            selection.exponential_mechanism(
-                ranks, epsilon=epsilon, sensitivity=1, monotone=False, bits=bits
-            )
-        )
+        rank = int(draws.exponential(ranks, epsilon=epsilon, sensitivity=1, monotone=False))
         below = left[place][allowed]
         in_gap = allowed[below == rank]
         if not len(in_gap):
             after = int(np.searchsorted(np.sort(below), rank))
             around = np.argsort(below, kind="stable")
             in_gap = allowed[around[max(after - 1, 0) : after + 1]]
-        option[place] = in_gap[bits.uniform_below(len(in_gap), 1)[0]]
+        option[place] = in_gap[draws.below(len(in_gap), 1)[0]]
     return option
 
 
-def _most_balanced(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> Integers:
+def _most_balanced(splits: NodeSplits, epsilon: Amount, draws: Draws) -> Integers:
     """A cut with weight exp(-epsilon abs(left - right)): the sign that was meant."""
     weights = splits.weights.copy()
     weights[~splits.has_options, 0] = 1
-    return selection.exponential_mechanism(
+    return draws.exponential(
         splits.balance(),
         epsilon=epsilon,
         sensitivity=1,
         monotone=True,  # it is not: the thesis says so to its library
-        bits=bits,
         weights=weights,
     )
 
@@ -151,7 +144,7 @@ def published_means(totals: Integers, noisy_sums: NDArray[np.float64]) -> NDArra
     return np.where(size > 0, noisy_sums / np.maximum(size, 1), 0.5)
 
 
-def published_labels(counts: Integers, epsilon: Amount, bits: RandomBits) -> Integers:
+def published_labels(counts: Integers, epsilon: Amount, draws: Draws) -> Integers:
     """The labels of leaves by Fletcher and Islam (2017): smooth sensitivity in a private choice.
 
     The most frequent class has the utility 1, others 0, and the sensitivity is exp(-epsilon j) for
@@ -162,7 +155,7 @@ def published_labels(counts: Integers, epsilon: Amount, bits: RandomBits) -> Int
     counts : ndarray of int64, shape (n_leaves, n_classes)
         Exact class counts.
     epsilon : Fraction or float
-    bits : RandomBits
+    draws : Draws
 
     Returns
     -------
@@ -172,10 +165,9 @@ def published_labels(counts: Integers, epsilon: Amount, bits: RandomBits) -> Int
     lead = ordered[:, -1:] - ordered[:, -2:-1]
     strength = np.exp(np.minimum(lead * min(float(epsilon), LARGEST_EXPONENT), LARGEST_EXPONENT))
     weight = np.rint(SMOOTH_STEPS * strength).astype(np.int64)
-    return selection.exponential_mechanism(
+    return draws.exponential(
         np.where(counts == ordered[:, -1:], weight, 0),
         epsilon=epsilon,
         sensitivity=SMOOTH_STEPS,
         monotone=False,
-        bits=bits,
     )

@@ -1,12 +1,13 @@
 """Parts of greedy forests just as some papers print them, for research: none of it is private.
 
-Each flaw has a name and a reason, which the curator writes into the ledger before it follows the
+Each flaw has a name and a reason, which are written into the ledger before it follows the
 print. ``docs/privacy/greedy.md`` has two tables for each on which it loses more than it says, and
 ``tests/audit/test_published_greedy.py`` finds such tables in whole forests.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpforest.privacy.mechanisms.scores import STEP
 from dpforest.privacy.mechanisms.splitting import Integers
-from dpforest.records.store import RecordStore
+from dpforest.records.statistics import Statistic
 from dpforest.records.tree_errors import ErrorsWithout
 from dpforest.trees.structure import Forest
 
@@ -86,7 +87,7 @@ def are_pure(histograms: Integers) -> NDArray[np.bool_]:
 
 
 def selected_trees(
-    store: RecordStore, forest: Forest, votes: NDArray[np.float64]
+    total: Callable[[Statistic], Integers], forest: Forest, votes: NDArray[np.float64]
 ) -> NDArray[np.int64]:
     """The trees that selective aggregation keeps (Guan et al. 2020), by exact errors.
 
@@ -96,7 +97,7 @@ def selected_trees(
     left = np.arange(forest.n_trees)
     best, fewest = left, np.inf
     while len(left) > 1:
-        errors = store.total(ErrorsWithout(forest, votes, left))
+        errors = total(ErrorsWithout(forest, votes, left))
         worst = int(errors.argmin())
         left = np.delete(left, worst)
         if errors[worst] < fewest:

@@ -62,7 +62,7 @@ class RecordStore(Protocol):
         ...
 
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
-        """The exact total of a statistic: for the curator's eyes only."""
+        """The exact total of a statistic: for the desk only."""
         ...
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpforest.privacy.mechanisms import quantiles
+from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.quantiles import (
     cell_utilities,
     cut_utilities,
@@ -15,7 +15,6 @@ from dpforest.privacy.mechanisms.quantiles import (
     quantile_cells,
     quantile_cut,
 )
-from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.privacy.mechanisms.selection import exponential_probabilities
 
 LEVELS = [Fraction(0), Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(1)]
@@ -79,7 +78,7 @@ def outcomes(counts, levels, epsilon, monkeypatch):
     for script in itertools.product(range(n_cells), repeat=len(levels)):
         state = {"turn": 0, "probability": 1.0}
 
-        def choose(utilities, *, bits, script=script, state=state, **options):
+        def choose(_, utilities, *, script=script, state=state, **options):
             choice = script[state["turn"]]
             state["turn"] += 1
             exact = exponential_probabilities(utilities, **options)
@@ -87,8 +86,8 @@ def outcomes(counts, levels, epsilon, monkeypatch):
             # An impossible choice has weight 0; go on with a possible one.
             return np.asarray(choice if exact[choice] > 0 else exact.argmax())
 
-        monkeypatch.setattr(quantiles, "exponential_mechanism", choose)
-        cells = quantile_cells(counts, levels, epsilon=epsilon, bits=RandomBits(0))
+        monkeypatch.setattr(Draws, "exponential", choose)
+        cells = quantile_cells(counts, levels, epsilon=epsilon, draws=Draws(0))
         if state["probability"] > 0:
             found[tuple(cells.tolist())] = (
                 found.get(tuple(cells.tolist()), 0) + state["probability"]
@@ -122,45 +121,43 @@ def test_several_quantiles_cost_epsilon_together_and_half_the_noise_does_not_hol
 def test_large_budgets_find_the_quantiles():
     counts = np.full((2, 3, 99), 50)
     levels = [Fraction(k, 10) for k in range(1, 10)]
-    cells = quantile_cells(counts, levels, epsilon=Fraction(40), bits=RandomBits(0))
+    cells = quantile_cells(counts, levels, epsilon=Fraction(40), draws=Draws(0))
     assert cells.shape == (2, 3, 9)
     assert np.abs(cells - np.array([10 * k - 1 for k in range(1, 10)])).max() <= 3
-    assert (quantile_cell(counts, epsilon=40, bits=RandomBits(0)) == 49).all()
-    assert np.isin(quantile_cut(counts, epsilon=40, bits=RandomBits(0)), [48, 49]).all()
+    assert (quantile_cell(counts, epsilon=40, draws=Draws(0)) == 49).all()
+    assert np.isin(quantile_cut(counts, epsilon=40, draws=Draws(0)), [48, 49]).all()
 
 
 def test_infinite_epsilon_is_exact():
-    bits = RandomBits()
-    assert quantile_cell([3, 1, 3], epsilon=math.inf, bits=bits) == 1
-    assert quantile_cut([3, 1, 3, 9], epsilon=math.inf, bits=bits) == 2
-    assert quantile_cells([9, 1, 9], [Fraction(1, 2)], epsilon=math.inf, bits=bits).tolist() == [1]
+    bits = Draws()
+    assert quantile_cell([3, 1, 3], epsilon=math.inf, draws=bits) == 1
+    assert quantile_cut([3, 1, 3, 9], epsilon=math.inf, draws=bits) == 2
+    assert quantile_cells([9, 1, 9], [Fraction(1, 2)], epsilon=math.inf, draws=bits).tolist() == [1]
 
 
 def test_quantiles_never_decrease_and_empty_data_follow_the_lengths():
     levels = [Fraction(k, 6) for k in range(1, 6)]
     counts = np.random.default_rng(0).integers(0, 3, size=(500, 12))
-    cells = quantile_cells(counts, levels, epsilon=Fraction(1, 2), bits=RandomBits(0))
+    cells = quantile_cells(counts, levels, epsilon=Fraction(1, 2), draws=Draws(0))
     assert (np.diff(cells, axis=-1) >= 0).all()
     nothing = np.zeros((4000, 3), dtype=int)
-    chosen = quantile_cell(nothing, epsilon=1, bits=RandomBits(0), lengths=[1, 2, 1])
+    chosen = quantile_cell(nothing, epsilon=1, draws=Draws(0), lengths=[1, 2, 1])
     assert abs((chosen == 1).mean() - 0.5) < 0.05
 
 
 def test_a_heavy_cell_does_not_swallow_the_tail():
     counts = [0, 9000] + [100] * 10
     levels = [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
-    cells = quantile_cells(counts, levels, epsilon=Fraction(10), bits=RandomBits(0))
+    cells = quantile_cells(counts, levels, epsilon=Fraction(10), draws=Draws(0))
     assert cells[:2].tolist() == [1, 1]
     assert cells[2] > 3
 
 
 def test_more_steps_between_neighbours_mean_more_noise(monkeypatch):
     seen = []
-    monkeypatch.setattr(
-        quantiles, "exponential_mechanism", lambda *_, **options: seen.append(options)
-    )
-    quantile_cell([1, 2], Fraction(1, 3), epsilon=1, bits=RandomBits(), steps=3)
-    quantile_cut([1, 2], Fraction(1, 3), epsilon=1, bits=RandomBits(), steps=3)
+    monkeypatch.setattr(Draws, "exponential", lambda *_, **options: seen.append(options))
+    quantile_cell([1, 2], Fraction(1, 3), epsilon=1, draws=Draws(), steps=3)
+    quantile_cut([1, 2], Fraction(1, 3), epsilon=1, draws=Draws(), steps=3)
     assert [options["sensitivity"] for options in seen] == [6, 6]
     assert not any(options["monotone"] for options in seen)
 
@@ -168,15 +165,15 @@ def test_more_steps_between_neighbours_mean_more_noise(monkeypatch):
 @pytest.mark.parametrize("level", [-1, 2, Fraction(1, 1 << 21), math.nan])
 def test_bad_levels_are_refused(level):
     with pytest.raises(ValueError, match="level must be"):
-        quantile_cell([1, 2], level, epsilon=1, bits=RandomBits())
+        quantile_cell([1, 2], level, epsilon=1, draws=Draws())
 
 
 @pytest.mark.parametrize("levels", [[], [Fraction(0)], [Fraction(1, 2)] * 2, [Fraction(1)]])
 def test_bad_lists_of_levels_are_refused(levels):
     with pytest.raises(ValueError, match="increasing"):
-        quantile_cells([1, 2], levels, epsilon=Fraction(1), bits=RandomBits())
+        quantile_cells([1, 2], levels, epsilon=Fraction(1), draws=Draws())
 
 
 def test_counts_must_be_integers():
     with pytest.raises(ValueError, match="counts must be integers"):
-        quantile_cell([0.5, 1.0], epsilon=1, bits=RandomBits())
+        quantile_cell([0.5, 1.0], epsilon=1, draws=Draws())

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpforest.privacy.mechanisms import selection, splitting
-from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.selection import (
     exponential_probabilities,
     permute_and_flip_probabilities,
@@ -110,7 +110,7 @@ def outcomes(splits, choice, monkeypatch):
 
         monkeypatch.setattr(selection, "exponential_mechanism", exponential)
         monkeypatch.setattr(selection, "permute_and_flip", flip)
-        (candidate,), (option,) = choose_splits(splits, choice, Fraction(EPSILON), None)
+        (candidate,), (option,) = choose_splits(splits, choice, Fraction(EPSILON), Draws(0))
         key = (int(candidate), int(option))
         found[key] = found.get(key, 0.0) + math.prod(row[i] for i, row in drawn)
         # The last draw that can take another value decides what to follow next.
@@ -174,7 +174,7 @@ def test_control_gaps_between_records_leak():
             left = np.concatenate([left, np.zeros_like(left)], axis=-1)[np.newaxis]
             total = np.array([[[[9, 0]]]])
             splits = NodeSplits(left, total, np.ones((1, 1, 8), np.int64), 0)
-            answer = published_splits(splits, "diprime", Fraction(20), RandomBits(seed))
+            answer = published_splits(splits, "diprime", Fraction(20), Draws(seed))
             option.append((crowded, int(answer[1][0])))
     spread = {o for crowded, o in option if not crowded}
     packed = {o for crowded, o in option if crowded}
@@ -185,7 +185,7 @@ def test_control_gaps_between_records_leak():
 @pytest.mark.parametrize("choice", ["pay", "joint", "attribute"])
 def test_without_noise_the_best_split_is_taken(choice):
     world = [(0, 0, 0)] * 5 + [(1, 1, 1)] * 5
-    (candidate,), (option,) = choose_splits(splits_of(world, 0), choice, math.inf, RandomBits(0))
+    (candidate,), (option,) = choose_splits(splits_of(world, 0), choice, math.inf, Draws(0))
     assert (candidate, option) == (0, 0)
 
 
@@ -194,13 +194,13 @@ def test_candidates_without_options_are_never_chosen():
     splits = splits_of(world, 0)
     hidden = NodeSplits(splits.left, splits.total, splits.weights * [[[1], [0]]], 0)
     for choice, seed in itertools.product(("pay", "joint", "attribute"), range(50)):
-        candidate, _ = choose_splits(hidden, choice, Fraction(1, 10), RandomBits(seed))
+        candidate, _ = choose_splits(hidden, choice, Fraction(1, 10), Draws(seed))
         assert candidate[0] == 0
 
 
 def test_the_thesis_stops_pure_nodes():
     pure = [(i % 3, 0, 1) for i in range(30)]
-    candidate, _ = published_splits(splits_of(pure, 0), "thesis", Fraction(1), RandomBits(0))
+    candidate, _ = published_splits(splits_of(pure, 0), "thesis", Fraction(1), Draws(0))
     assert candidate[0] == -1
 
 
@@ -208,7 +208,7 @@ def test_the_thesis_cuts_near_the_median():
     mixed = [(0, 0, 0)] * 40 + [(1, 0, 1)] * 20 + [(2, 0, 1)] * 10
     splits = splits_of(mixed, 0)
     only = NodeSplits(splits.left, splits.total, np.array([[[1, 1], [0, 0]]]), 0)
-    _, option = published_splits(only, "thesis", Fraction(100), RandomBits(0))
+    _, option = published_splits(only, "thesis", Fraction(100), Draws(0))
     assert option[0] == 0  # 40 against 30, although 60 against 10 is on offer
 
 

@@ -99,6 +99,8 @@ class Approximate:
 
 
 Loss = Pure | Gaussian | Approximate
+Price = Pure | Gaussian
+"""What a release may cost: discrete Laplace noise and choices, or discrete Gaussian noise."""
 
 
 @dataclass(frozen=True, slots=True)

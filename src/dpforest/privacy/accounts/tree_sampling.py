@@ -5,11 +5,26 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal, NamedTuple
 
 from dpforest.privacy.accounts.spends import Amount, exact
-from dpforest.records.statistics import Sampling
+
+Sampling = Literal["shared", "disjoint", "without_replacement", "bootstrap"]
+"""Which records a tree sees: all of them, those dealt to it alone, or a sample of its own."""
 
 SAFE = Fraction(1) - Fraction(1, 1 << 40)  # rounds the logarithms below to the safe side
+
+
+class Span(NamedTuple):
+    """What the forest has spent of epsilon before a release, and after it."""
+
+    before: Amount
+    after: Amount
+
+    @property
+    def price(self) -> Amount:
+        """What the release costs."""
+        return self.after if math.isinf(self.after) else self.after - self.before
 
 
 @dataclass(frozen=True)
@@ -64,3 +79,8 @@ class TreeSampling:
         # log(1 + (exp(x) - 1) / p), written so that nothing overflows.
         gained = math.log1p((1 / self.share - 1) * -math.expm1(-per_step))
         return per_step + exact(gained) * SAFE
+
+    def within_span(self, span: Span, steps: int) -> Amount:
+        """What a tree may spend on its records, for one added record, in a span of epsilon."""
+        after = self.within_tree(span.after, steps)
+        return after if math.isinf(after) else after - self.within_tree(span.before, steps)

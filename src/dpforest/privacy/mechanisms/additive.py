@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.privacy.accounts.accounting import mu_of_discrete_gaussian, sigma2_for
-from dpforest.privacy.accounts.spends import Gaussian, Pure
+from dpforest.privacy.accounts.spends import Gaussian, Price, Pure
 from dpforest.privacy.mechanisms import noise
 from dpforest.privacy.mechanisms.randomness import RandomBits
-
-Price = Pure | Gaussian
 
 LARGEST_DEVIATION = 1 << 22  # in grid steps; the exact samplers take a little more
 LEAST_SCALE = 1e-3  # discrete Laplace noise of a smaller scale is zero but for one in e^1000
@@ -74,6 +72,11 @@ class AdditiveNoise:
             if math.isinf(price.mu):
                 return cls(price, None)
             sigma2 = sigma2_for(l2, price.mu)
+            if sigma2 > noise.GAUSSIAN_LIMIT:
+                raise ValueError(
+                    f"mu = {price.mu:.3g} at sensitivity {l2:.3g} needs more noise than the exact "
+                    "sampler draws: use a larger epsilon or a coarser grid. Nothing was spent"
+                )
             return cls(Gaussian(mu_of_discrete_gaussian(l2, sigma2)), Fraction(sigma2))
         if math.isinf(price.epsilon):
             return cls(price, None)

@@ -1,6 +1,6 @@
 """How the nodes of greedy trees choose: the utility of every candidate, and one private draw.
 
-Only the curator calls this, with exact histograms; ``docs/privacy/greedy.md`` has the proofs.
+Only a verb of the desk calls this, with exact histograms; proofs in ``docs/privacy/greedy.md``.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import Literal
 import numpy as np
 
 from dpforest.privacy.accounts.spends import Amount
-from dpforest.privacy.mechanisms import selection
-from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.scores import Score, score_of
 from dpforest.privacy.mechanisms.scores import ScoreName as ScoreName
 from dpforest.privacy.mechanisms.splitting import NO_CANDIDATE, Integers, NodeSplits
@@ -64,19 +63,16 @@ class Rule:
             score = replace(score, monotone=False)
         return cls(score, selection, cost, frozenset(flaws) & CHOICE_FLAWS)
 
-    def choose(self, utilities: Integers, epsilon: Amount, bits: RandomBits) -> Integers:
+    def choose(self, utilities: Integers, epsilon: Amount, draws: Draws) -> Integers:
         """One candidate a row, for epsilon a row."""
         mechanism = (
-            selection.permute_and_flip
-            if self.selection == "permute_and_flip"
-            else selection.exponential_mechanism
+            draws.permute_and_flip if self.selection == "permute_and_flip" else draws.exponential
         )
         return mechanism(
             utilities,
             epsilon=epsilon,
             sensitivity=self.score.sensitivity,
             monotone=self.score.monotone,
-            bits=bits,
         )
 
 
@@ -86,7 +82,7 @@ def choose(
     rows: slice,
     rule: Rule,
     epsilon: Amount,
-    bits: RandomBits,
+    draws: Draws,
 ) -> tuple[Integers, int]:
     """What some nodes of a question choose, for epsilon a node.
 
@@ -102,7 +98,7 @@ def choose(
         utilities, stop = _of_two_children(splits, rule)
     else:
         utilities, stop = _of_all_children(histograms, question, rows, rule)
-    chosen = _draw(utilities, stop, rule, epsilon, bits)
+    chosen = _draw(utilities, stop, rule, epsilon, draws)
     if "pure_stop" in rule.flaws:
         chosen[are_pure(histograms)] = -1
     return chosen, utilities.shape[2]
@@ -141,10 +137,10 @@ def _costs(rule: Rule, n_children: Integers) -> Integers:
 
 
 def _draw(
-    utilities: Integers, stop: Integers, rule: Rule, epsilon: Amount, bits: RandomBits
+    utilities: Integers, stop: Integers, rule: Rule, epsilon: Amount, draws: Draws
 ) -> Integers:
     """The number of the chosen candidate and option of every node; -1 to stop."""
     flat = utilities.reshape(len(utilities), -1)
     if rule.cost is None:
-        return rule.choose(flat, epsilon, bits)
-    return rule.choose(np.column_stack([stop, flat]), epsilon, bits) - 1
+        return rule.choose(flat, epsilon, draws)
+    return rule.choose(np.column_stack([stop, flat]), epsilon, draws) - 1

@@ -12,7 +12,7 @@ and removals apart, by at most steps * max(a, b - a). It is not monotone. Hence 
 exponential mechanism at the rate epsilon / (2 * steps * max(a, b - a)); see
 docs/privacy/selection.md. The grid, the lengths and the levels are public.
 
-The functions see exact counts: only the curator calls them.
+The functions see exact counts: only the desk calls them.
 """
 
 import math
@@ -23,8 +23,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpforest.privacy.mechanisms.randomness import RandomBits
-from dpforest.privacy.mechanisms.selection import exponential_mechanism
+from dpforest.privacy.mechanisms.draws import Draws
 
 MEDIAN = Fraction(1, 2)
 
@@ -34,7 +33,7 @@ def quantile_cell(
     level: Fraction = MEDIAN,
     *,
     epsilon: Fraction | float,
-    bits: RandomBits,
+    draws: Draws,
     lengths: ArrayLike | None = None,
     steps: int = 1,
 ) -> NDArray[np.int64]:
@@ -48,7 +47,7 @@ def quantile_cell(
         Between 0 and 1; 1/2 is the median.
     epsilon : Fraction or float
         The price of one row (rows of disjoint records compose in parallel).
-    bits : RandomBits
+    draws : Draws
         Where the randomness comes from.
     lengths : array-like of int, shape (n_cells,) or that of counts, optional
         Public lengths of the cells; 0 is no candidate. Default: all the same.
@@ -62,16 +61,15 @@ def quantile_cell(
 
     Examples
     --------
-    >>> int(quantile_cell([0, 400, 500, 2], epsilon=1, bits=RandomBits(0)))
+    >>> int(quantile_cell([0, 400, 500, 2], epsilon=1, draws=Draws(0)))
     2
     """
     utilities, sensitivity = cell_utilities(counts, level)
-    return exponential_mechanism(
+    return draws.exponential(
         utilities,
         epsilon=epsilon,
         sensitivity=steps * sensitivity,
         monotone=False,
-        bits=bits,
         weights=lengths,
     )
 
@@ -81,7 +79,7 @@ def quantile_cut(
     level: Fraction = MEDIAN,
     *,
     epsilon: Fraction | float,
-    bits: RandomBits,
+    draws: Draws,
     weights: ArrayLike | None = None,
     steps: int = 1,
 ) -> NDArray[np.int64]:
@@ -92,16 +90,15 @@ def quantile_cut(
 
     Examples
     --------
-    >>> int(quantile_cut([0, 400, 500, 2], epsilon=1, bits=RandomBits(0)))
+    >>> int(quantile_cut([0, 400, 500, 2], epsilon=1, draws=Draws(0)))
     1
     """
     utilities, sensitivity = cut_utilities(counts, level)
-    return exponential_mechanism(
+    return draws.exponential(
         utilities,
         epsilon=epsilon,
         sensitivity=steps * sensitivity,
         monotone=False,
-        bits=bits,
         weights=weights,
     )
 
@@ -111,7 +108,7 @@ def quantile_cells(
     levels: Sequence[Fraction],
     *,
     epsilon: Fraction,
-    bits: RandomBits,
+    draws: Draws,
     lengths: ArrayLike | None = None,
     steps: int = 1,
 ) -> NDArray[np.int64]:
@@ -126,7 +123,7 @@ def quantile_cells(
 
     Parameters
     ----------
-    counts, bits, lengths, steps
+    counts, draws, lengths, steps
         As in `quantile_cell`.
     levels : sequence of Fraction
         Increasing, strictly between 0 and 1.
@@ -141,7 +138,7 @@ def quantile_cells(
     Examples
     --------
     >>> levels = [Fraction(1, 6), Fraction(1, 2), Fraction(5, 6)]
-    >>> quantile_cells([300] * 9, levels, epsilon=Fraction(4), bits=RandomBits(0)).tolist()
+    >>> quantile_cells([300] * 9, levels, epsilon=Fraction(4), draws=Draws(0)).tolist()
     [1, 4, 7]
     """
     table = _counts(counts)
@@ -168,7 +165,7 @@ def quantile_cells(
             part,
             (ordered[middle] - below) / (above - below),
             epsilon=share,
-            bits=bits,
+            draws=draws,
             lengths=measure * open_,
             steps=steps,
         )

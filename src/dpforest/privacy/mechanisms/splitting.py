@@ -1,4 +1,4 @@
-"""Private choices of splits from the exact histograms of nodes: only the curator calls these.
+"""Private choices of splits from the exact histograms of nodes: only the desk calls these.
 
 Everything is proved for one added record, at the epsilon of one such step;
 ``docs/privacy/median.md`` has the arguments in full.
@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.privacy.accounts.spends import Amount
-from dpforest.privacy.mechanisms import selection, split_kernels
-from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.mechanisms import split_kernels
+from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.trees.level_grower import Choice, SplitQuestion
 
 Integers = NDArray[np.int64]
@@ -126,7 +126,7 @@ def squares_over_size(numbers: Integers, steps: int) -> Integers:
     return out.reshape(numbers.shape[:-1])
 
 
-def median_cut(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> Integers:
+def median_cut(splits: NodeSplits, epsilon: Amount, draws: Draws) -> Integers:
     """The private median cut of every candidate of every node.
 
     The exponential mechanism with the utility of balance over the public options, each weighted by
@@ -139,12 +139,12 @@ def median_cut(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> Integer
     """
     weights = splits.weights.copy()
     weights[~splits.has_options, 0] = 1  # a candidate that is none needs no care
-    return selection.exponential_mechanism(
-        splits.balance(), epsilon=epsilon, sensitivity=1, monotone=False, bits=bits, weights=weights
+    return draws.exponential(
+        splits.balance(), epsilon=epsilon, sensitivity=1, monotone=False, weights=weights
     )
 
 
-def choose_splits(splits: NodeSplits, choice: Choice, epsilon: Amount, bits: RandomBits) -> Answer:
+def choose_splits(splits: NodeSplits, choice: Choice, epsilon: Amount, draws: Draws) -> Answer:
     """The candidate and the option of every node, for epsilon a node.
 
     - ``"pay"``: a median cut for each of K candidates at epsilon / (2 K), then permute-and-flip
@@ -157,44 +157,42 @@ def choose_splits(splits: NodeSplits, choice: Choice, epsilon: Amount, bits: Ran
       or 1, so the sum is monotone, of sensitivity 9 D / 8.
     """
     if choice == "joint":
-        return _one_draw(splits, epsilon, bits)
+        return _one_draw(splits, epsilon, draws)
     for_cut = epsilon if math.isinf(epsilon) else CUT_SHARE * Fraction(epsilon)
     for_attribute = epsilon if math.isinf(epsilon) else Fraction(epsilon) - for_cut
     if choice == "pay":
         each = for_cut if math.isinf(for_cut) else for_cut / splits.weights.shape[1]
-        option = median_cut(splits, each, bits)
-        candidate = _choose_attribute(splits, splits.error(option), for_attribute, bits)
+        option = median_cut(splits, each, draws)
+        candidate = _choose_attribute(splits, splits.error(option), for_attribute, draws)
         return candidate, np.take_along_axis(option, candidate[:, np.newaxis], axis=1)[:, 0]
     best = np.where(splits.weights > 0, splits.error(), NO_CANDIDATE).max(axis=2)
-    candidate = _choose_attribute(splits, best, for_attribute, bits)
-    return candidate, median_cut(_only(splits, candidate), for_cut, bits)[:, 0]
+    candidate = _choose_attribute(splits, best, for_attribute, draws)
+    return candidate, median_cut(_only(splits, candidate), for_cut, draws)[:, 0]
 
 
 def _choose_attribute(
-    splits: NodeSplits, utility: Integers, epsilon: Amount, bits: RandomBits
+    splits: NodeSplits, utility: Integers, epsilon: Amount, draws: Draws
 ) -> Integers:
-    return selection.permute_and_flip(
+    return draws.permute_and_flip(
         np.where(splits.has_options, utility, NO_CANDIDATE),
         epsilon=epsilon,
         sensitivity=splits.sensitivity,
         monotone=True,
-        bits=bits,
     )
 
 
-def _one_draw(splits: NodeSplits, epsilon: Amount, bits: RandomBits) -> Answer:
+def _one_draw(splits: NodeSplits, epsilon: Amount, draws: Draws) -> Answer:
     left, total = splits.sizes()
     penalty = int(BALANCE * splits.sensitivity)
     utility = splits.error() - penalty * np.maximum(left, total - left)
     weights = splits.weights
     weights = weights * (FEATURE_WEIGHT // np.maximum(weights.sum(axis=2, keepdims=True), 1))
     n_nodes, _, n_options = weights.shape
-    chosen = selection.exponential_mechanism(
+    chosen = draws.exponential(
         utility.reshape(n_nodes, -1),
         epsilon=epsilon,
         sensitivity=splits.sensitivity + penalty,
         monotone=True,
-        bits=bits,
         weights=weights.reshape(n_nodes, -1),
     )
     candidate, option = np.divmod(chosen, n_options)

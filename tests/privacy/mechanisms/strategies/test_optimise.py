@@ -7,17 +7,8 @@ from hypothesis import strategies as st
 from scipy import optimize, sparse
 
 from dpforest.privacy.accounts.spends import Gaussian, Pure
-from dpforest.privacy.mechanisms.strategies import (
-    Identity,
-    Paths,
-    Rows,
-    Votes,
-    choose_strategy,
-    expected_error,
-    marginals,
-)
+from dpforest.privacy.mechanisms.strategies import Identity, choose_strategy, expected_error
 from dpforest.privacy.mechanisms.strategies.choose import STRATEGIES, build_strategy
-from dpforest.privacy.mechanisms.strategies.lattice import attributes_of, product_over, subset_index
 from dpforest.privacy.mechanisms.strategies.optimise import (
     _MarginalSearch,
     best_kronecker,
@@ -27,6 +18,8 @@ from dpforest.privacy.mechanisms.strategies.optimise import (
     best_residuals,
     best_rows,
 )
+from dpforest.trees.workloads import Paths, Rows, Votes, marginals
+from dpforest.trees.workloads.lattice import attributes_of, product_over, subset_index
 
 DOMAIN = (3, 4, 2)
 

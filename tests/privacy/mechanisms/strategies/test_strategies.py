@@ -11,18 +11,14 @@ from dpforest.privacy.mechanisms.strategies import (
     Finer,
     Identity,
     Kronecker,
-    KroneckerUnion,
-    Paths,
     PIdentity,
-    Rows,
-    Votes,
     WeightedMarginals,
     WeightedResiduals,
     expected_error,
-    marginals,
     noise_for,
 )
-from dpforest.privacy.mechanisms.strategies.estimates import FullTable
+from dpforest.trees.workloads import KroneckerUnion, Paths, Rows, Votes, marginals
+from dpforest.trees.workloads.estimates import FullTable
 
 DOMAIN = (3, 2, 4)
 N_CELLS = 24

@@ -1,7 +1,8 @@
 """The matrix mechanism: answer many counting queries together, with less noise than one by one.
 
-Workloads say what is asked, strategies what is measured, `expected_error` how far off the answers
-will be, and `choose_strategy` finds the best. See ``docs/privacy/matrix.md``.
+Workloads (`dpforest.trees.workloads`) say what is asked, strategies what is measured,
+`expected_error` how far off the answers will be, and `choose_strategy` finds the best; see
+``docs/privacy/matrix.md``.
 """
 
 from dpforest.privacy.mechanisms.strategies.choose import (
@@ -12,16 +13,18 @@ from dpforest.privacy.mechanisms.strategies.choose import (
 )
 from dpforest.privacy.mechanisms.strategies.error import (
     ONE_COUNT,
+    TWO_HALVES,
     Change,
     answer_deviations,
     expected_error,
+    measured,
     noise_for,
 )
 from dpforest.privacy.mechanisms.strategies.marginal_strategies import (
     WeightedMarginals,
     WeightedResiduals,
 )
-from dpforest.privacy.mechanisms.strategies.strategies import (
+from dpforest.privacy.mechanisms.strategies.matrices import (
     Direct,
     Finer,
     Identity,
@@ -29,36 +32,25 @@ from dpforest.privacy.mechanisms.strategies.strategies import (
     PIdentity,
     Strategy,
 )
-from dpforest.privacy.mechanisms.strategies.tree_workloads import Paths, Votes
-from dpforest.privacy.mechanisms.strategies.workloads import (
-    KroneckerUnion,
-    Rows,
-    Workload,
-    marginals,
-)
 
 __all__ = [
     "ONE_COUNT",
     "STRATEGIES",
+    "TWO_HALVES",
     "Change",
     "Choice",
     "Direct",
     "Finer",
     "Identity",
     "Kronecker",
-    "KroneckerUnion",
     "PIdentity",
-    "Paths",
-    "Rows",
     "Strategy",
     "StrategyName",
-    "Votes",
     "WeightedMarginals",
     "WeightedResiduals",
-    "Workload",
     "answer_deviations",
     "choose_strategy",
     "expected_error",
-    "marginals",
+    "measured",
     "noise_for",
 ]

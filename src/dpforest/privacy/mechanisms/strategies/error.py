@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy.accounts.spends import Gaussian
-from dpforest.privacy.mechanisms.additive import AdditiveNoise, Price
-from dpforest.privacy.mechanisms.strategies.strategies import Order, Strategy
-from dpforest.privacy.mechanisms.strategies.tree_workloads import Paths
-from dpforest.privacy.mechanisms.strategies.workloads import Workload
+from dpforest.privacy.accounts.spends import Gaussian, Price
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.privacy.mechanisms.strategies.matrices import Order, Strategy
+from dpforest.trees.workloads.linear import Workload
+from dpforest.trees.workloads.of_trees import Paths
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Change:
 
 
 ONE_COUNT = Change(1, 1)
+TWO_HALVES = Change(2, 4)  # of votes that count in halves, and the most that any table changes
 
 
 def order_of(price: Price) -> Order:
@@ -61,6 +63,24 @@ def noise_for(
     return AdditiveNoise.for_price(price, l1=steps * change.l1 * strategy.norm(1), l2=l2)
 
 
+def measured(
+    strategy: Strategy, tables: Sequence[NDArray[np.int64]], n_classes: int
+) -> NDArray[np.int64]:
+    """A x from the exact tables, when they are the marginals that `norm` speaks of.
+
+    A table of another shape than its marginal would be weighted by more rows than the norm counts,
+    and the noise would be too small for it: ValueError, before anything is released.
+    """
+    for attributes, table in zip(strategy.tables, tables, strict=True):
+        expected = (*(strategy.domain[i] for i in attributes), n_classes)
+        if table.shape != expected:
+            raise ValueError(
+                f"the marginal over {attributes} has the shape {table.shape}, expected {expected}: "
+                "nothing was released"
+            )
+    return strategy.measure(tables)
+
+
 def expected_error(workload: Workload, strategy: Strategy, price: Price) -> float:
     """The expected squared error of all answers for one class, added up.
 
@@ -70,7 +90,8 @@ def expected_error(workload: Workload, strategy: Strategy, price: Price) -> floa
     Examples
     --------
     >>> from dpforest.privacy.accounts.spends import Pure
-    >>> from dpforest.privacy.mechanisms.strategies import Identity, marginals
+    >>> from dpforest.privacy.mechanisms.strategies import Identity
+    >>> from dpforest.trees.workloads import marginals
     >>> workload = marginals((4, 4), [(0,), (1,)])
     >>> round(expected_error(workload, Identity((4, 4)), Pure(0.1)), 1)
     6394.7

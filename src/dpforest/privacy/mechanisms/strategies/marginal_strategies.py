@@ -10,15 +10,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy.mechanisms.strategies.estimates import Residuals, residual_parts
-from dpforest.privacy.mechanisms.strategies.lattice import (
+from dpforest.privacy.mechanisms.strategies.matrices import Order
+from dpforest.trees.workloads.estimates import Residuals, residual_parts
+from dpforest.trees.workloads.lattice import (
     Attributes,
     product_over,
     subset_index,
     superset_sums,
 )
-from dpforest.privacy.mechanisms.strategies.strategies import Order
-from dpforest.privacy.mechanisms.strategies.workloads import Domain, Workload
+from dpforest.trees.workloads.linear import Domain, Workload
 
 Values = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse
 
-from dpforest.privacy.mechanisms.strategies.lattice import (
+from dpforest.privacy.mechanisms.strategies.marginal_strategies import (
+    WeightedMarginals,
+    WeightedResiduals,
+)
+from dpforest.privacy.mechanisms.strategies.matrices import Kronecker, Order, PIdentity
+from dpforest.trees.workloads.lattice import (
     attributes_of,
     product_over,
     subset_sums,
     superset_differences,
     superset_sums,
 )
-from dpforest.privacy.mechanisms.strategies.marginal_strategies import (
-    WeightedMarginals,
-    WeightedResiduals,
-)
-from dpforest.privacy.mechanisms.strategies.strategies import Kronecker, Order, PIdentity
-from dpforest.privacy.mechanisms.strategies.workloads import Workload
+from dpforest.trees.workloads.linear import Workload
 
 Values = NDArray[np.float64]
 

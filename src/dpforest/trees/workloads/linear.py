@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpforest.privacy.mechanisms.strategies.estimates import Estimate
-from dpforest.privacy.mechanisms.strategies.lattice import Attributes, product_over
+from dpforest.trees.workloads.estimates import Estimate
+from dpforest.trees.workloads.lattice import Attributes, product_over
 
 Domain = tuple[int, ...]
 Values = NDArray[np.float64]

@@ -1,28 +1,20 @@
-"""What the matrix mechanism is asked about: populations of records, and questions of them."""
+"""What the matrix mechanism is asked about: populations of records, as contingency tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy.mechanisms.additive import AdditiveNoise, Price
-from dpforest.privacy.mechanisms.randomness import RandomBits
-from dpforest.privacy.mechanisms.strategies import (
-    ONE_COUNT,
-    Change,
-    Strategy,
-    Workload,
-    answer_deviations,
-)
-from dpforest.privacy.mechanisms.strategies.lattice import Attributes
+from dpforest.privacy.desk import Desk
+from dpforest.privacy.mechanisms.strategies import ONE_COUNT, TWO_HALVES, Change
 from dpforest.records.contingency import TableCounts
 from dpforest.records.statistics import LeafClassCounts
-from dpforest.records.store import RecordStore
 from dpforest.trees.structure import Forest
+from dpforest.trees.workloads.lattice import Attributes
 
 Integers = NDArray[np.int64]
 
@@ -30,7 +22,7 @@ SMALL_DOMAIN = 1 << 16  # cells that are counted once and summed out, rather tha
 
 
 class Population(Protocol):
-    """A contingency table of the records: cells by classes, never shown to anyone but the curator.
+    """A contingency table of the records: cells by classes, never shown outside the desk.
 
     ``change`` is what one added or removed record changes in one cell, where the table counts
     ``unit`` for 1.
@@ -46,9 +38,12 @@ class Population(Protocol):
         """What the table has for 1."""
         ...
 
-    def tables(
-        self, store: RecordStore, bits: RandomBits, n_classes: int, wanted: Sequence[Attributes]
-    ) -> list[Integers]:
+    @property
+    def times(self) -> int:
+        """How many trees count a record."""
+        ...
+
+    def tables(self, desk: Desk, n_classes: int, wanted: Sequence[Attributes]) -> list[Integers]:
         """The exact marginals of the table."""
         ...
 
@@ -63,10 +58,13 @@ class Cells:
         The features that are the attributes of the domain.
     n_bins : tuple of int
         The bins of every feature of the schema.
+    times : int
+        How many trees count a record in one of their leaves.
     """
 
     features: tuple[int, ...]
     n_bins: tuple[int, ...]
+    times: int = 1
 
     @property
     def change(self) -> Change:
@@ -78,9 +76,7 @@ class Cells:
         """Records."""
         return 1
 
-    def tables(
-        self, store: RecordStore, bits: RandomBits, n_classes: int, wanted: Sequence[Attributes]
-    ) -> list[Integers]:
+    def tables(self, desk: Desk, n_classes: int, wanted: Sequence[Attributes]) -> list[Integers]:
         """Count the whole domain and sum out, or count table by table when it is large."""
         everything = tuple(range(len(self.features)))
         n_cells = np.prod([self.n_bins[j] for j in self.features], dtype=np.float64)
@@ -90,7 +86,7 @@ class Cells:
             self.n_bins,
             n_classes,
         )
-        tables = statistic.split(store.total(statistic))
+        tables = statistic.split(desk.total(statistic))
         if n_cells > SMALL_DOMAIN:
             return tables
         return [tables[0].sum(axis=tuple(set(everything) - set(table))) for table in wanted]
@@ -125,22 +121,25 @@ class OwnLeaves:
     @property
     def change(self) -> Change:
         """One count, or two halves."""
-        return Change(2, 4) if self.labels else ONE_COUNT
+        return TWO_HALVES if self.labels else ONE_COUNT
 
     @property
     def unit(self) -> int:
         """Records, or halves of votes."""
         return 2 if self.labels else 1
 
-    def tables(
-        self, store: RecordStore, bits: RandomBits, n_classes: int, wanted: Sequence[Attributes]
-    ) -> list[Integers]:
-        """Deal the records out and count them."""
-        store.deal(self.forest.n_trees, bits.uniform_below)
-        counts = store.total(LeafClassCounts(self.forest, n_classes, "disjoint"))
+    @property
+    def times(self) -> int:
+        """One tree."""
+        return 1
+
+    def tables(self, desk: Desk, n_classes: int, wanted: Sequence[Attributes]) -> list[Integers]:
+        """Deal the records out and count them; the marginal over nothing adds up all leaves."""
+        desk.deal_anew(self.forest.n_trees)
+        counts = desk.total(LeafClassCounts(self.forest, n_classes, "disjoint"))
         if self.labels:
             counts = half_votes(counts)
-        return [counts for _ in wanted]
+        return [counts if table else counts.sum(axis=0) for table in wanted]
 
 
 def half_votes(counts: Integers) -> Integers:
@@ -155,56 +154,3 @@ def half_votes(counts: Integers) -> Integers:
     n_largest = largest.sum(axis=1, keepdims=True)
     halves = np.where(n_largest == 1, 2, np.where(n_largest == 2, 1, 0))
     return np.asarray(largest * halves, np.int64)
-
-
-@dataclass(frozen=True)
-class Question:
-    """A workload, and the strategy to answer it with, about a population.
-
-    Parameters
-    ----------
-    label : str
-        For the ledger.
-    workload : Workload
-    strategy : Strategy
-    population : Population
-    total : Workload, optional
-        One more query, answered from the same measurements: the records of all cells.
-    price : Pure or Gaussian, optional
-        When it is not the one that all questions have.
-    """
-
-    label: str
-    workload: Workload
-    strategy: Strategy
-    population: Population
-    total: Workload | None = None
-    price: Price | None = None
-
-    def answer(self, noisy: Integers, noise: AdditiveNoise) -> Answers:
-        """From what was measured and released: post-processing."""
-        total = None if self.total is None else replace(self, workload=self.total, total=None)
-        values = self.strategy.answer(self.workload, noisy)
-        deviations = answer_deviations(self.workload, self.strategy, noise)
-        unit = self.population.unit
-        return Answers(
-            values / unit, deviations / unit, None if total is None else total.answer(noisy, noise)
-        )
-
-
-@dataclass(frozen=True)
-class Answers:
-    """What was released, and how far off it is expected to be.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n_queries, n_classes)
-    deviations : ndarray, shape (n_queries,)
-        The standard deviation of the noise; known before any record is read.
-    total : Answers, optional
-        What was asked beside.
-    """
-
-    values: NDArray[np.float64]
-    deviations: NDArray[np.float64]
-    total: Answers | None = None

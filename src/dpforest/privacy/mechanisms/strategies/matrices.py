@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from dpforest.privacy.mechanisms.strategies.estimates import FullTable, SomeTables
-from dpforest.privacy.mechanisms.strategies.lattice import Attributes
-from dpforest.privacy.mechanisms.strategies.workloads import Domain, Workload, apply_along
+from dpforest.trees.workloads.estimates import FullTable, SomeTables
+from dpforest.trees.workloads.lattice import Attributes
+from dpforest.trees.workloads.linear import Domain, Workload, apply_along
 
 Values = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -37,6 +37,11 @@ Order = Literal[1, 2]
 
 class Strategy(Protocol):
     """An integer matrix A over a domain, and how to answer workloads from A x + noise."""
+
+    @property
+    def domain(self) -> Domain:
+        """The sizes of the attributes of x."""
+        ...
 
     @property
     def tables(self) -> tuple[Attributes, ...]:
@@ -119,6 +124,11 @@ class Direct:
             )
 
     @property
+    def domain(self) -> Domain:
+        """That of the queries."""
+        return self.workload.domain
+
+    @property
     def tables(self) -> tuple[Attributes, ...]:
         """The marginals that are asked for."""
         return self.workload.asked
@@ -158,6 +168,11 @@ class Finer:
     factor: int
 
     @property
+    def domain(self) -> Domain:
+        """That of the strategy."""
+        return self.strategy.domain
+
+    @property
     def tables(self) -> tuple[Attributes, ...]:
         """Those of the strategy."""
         return self.strategy.tables
@@ -190,6 +205,11 @@ class Kronecker:
     """
 
     factors: tuple[Integers, ...]
+
+    @property
+    def domain(self) -> Domain:
+        """The columns of the factors."""
+        return tuple(f.shape[1] for f in self.factors)
 
     @property
     def tables(self) -> tuple[Attributes, ...]:

@@ -13,27 +13,16 @@ from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
-from dpforest.privacy.mechanisms.randomness import RandomBits
-from dpforest.privacy.mechanisms.strategies import (
-    Change,
-    Identity,
-    Paths,
-    Rows,
-    choose_strategy,
-    marginals,
-)
+from dpforest.privacy.mechanisms.draws import Draws
+from dpforest.privacy.mechanisms.strategies import Change, Identity, choose_strategy
 from dpforest.privacy.mechanisms.strategies.choose import build_strategy
 from dpforest.privacy.opening import open_table
-from dpforest.privacy.workload_answers import (
-    SMALL_DOMAIN,
-    Cells,
-    OwnLeaves,
-    Question,
-    half_votes,
-)
+from dpforest.privacy.populations import SMALL_DOMAIN, Cells, OwnLeaves, half_votes
+from dpforest.privacy.workloads import Question, answer_workloads
 from dpforest.tables.folded import FoldedEncoding
 from dpforest.tables.frames import Frame
 from dpforest.trees.growers import grow_multiway
+from dpforest.trees.workloads import Paths, Rows, marginals
 
 EPSILON = 0.5
 SCHEMA = Schema(
@@ -44,26 +33,26 @@ N_BINS = (3, 2)
 STUMPS = Paths((3, 2), np.array([[0, -1], [1, -1], [2, -1], [-1, 0], [-1, 1]]))
 
 
-def open_world(world, *, epsilon=EPSILON, delta=0.0, neighbors="add_remove", bits=None):
+def open_world(world, *, epsilon=EPSILON, delta=0.0, neighbors="add_remove", draws=None):
     table = np.array(world).reshape(-1, 3)
     ledger = Ledger(epsilon, delta, Protection(neighbors))
-    bits = bits or RandomBits(0)
-    curator = open_table(Frame(table[:, :2]), table[:, 2], SCHEMA, ledger=ledger, bits=bits)
-    curator.encode(FoldedEncoding.from_schema(SCHEMA))
-    return curator
+    draws = draws or Draws(0)
+    desk = open_table(Frame(table[:, :2]), table[:, 2], SCHEMA, ledger=ledger, draws=draws)
+    desk.encode(FoldedEncoding.from_schema(SCHEMA))
+    return desk
 
 
 @pytest.fixture
 def measured(monkeypatch):
-    """What the curator adds noise to, and the noise."""
+    """What the desk adds noise to, and the noise."""
     calls = []
 
-    def record(noise, totals, bits):
+    def record(_, noise, totals):
         calls.append((totals.copy(), noise))
         return totals
 
-    monkeypatch.setattr(AdditiveNoise, "added_to", record)
-    monkeypatch.setattr(RandomBits, "uniform_below", lambda _, m, size: np.arange(size) % m)
+    monkeypatch.setattr(Draws, "add_noise", record)
+    monkeypatch.setattr(Draws, "below", lambda _, m, size: np.arange(size) % m)
     return calls
 
 
@@ -109,8 +98,8 @@ def worst_loss(name, price, neighbors, measured):
             releases = []
             for table in (base, larger):
                 measured.clear()
-                curator = open_world(table, delta=1e-6, neighbors=neighbors)
-                curator.answer_workload([question], 2, price)
+                desk = open_world(table, delta=1e-6, neighbors=neighbors)
+                answer_workloads(desk, [question], 2, price)
                 releases.append(measured[0])
             worst = max(worst, loss_between(*releases, price))
     return worst
@@ -126,11 +115,11 @@ def test_no_pair_of_neighbours_differs_by_more_than_the_price(name, neighbors, m
 
 def test_the_check_catches_noise_that_is_too_small(measured, monkeypatch):
     """The control: leave the strategy's norm out of the scale."""
-    from dpforest.privacy import curator
+    from dpforest.privacy import workloads
 
-    right = curator.noise_for
+    right = workloads.noise_for
     monkeypatch.setattr(
-        curator,
+        workloads,
         "noise_for",
         lambda strategy, price, steps, change: AdditiveNoise.for_price(
             price, l1=max(1, right(strategy, price, steps, change).parameter // 4), l2=1.0
@@ -175,14 +164,14 @@ def test_the_error_of_released_leaf_counts_is_the_expected_one(price):
         [[((table[:, 0] == a) & (table[:, 1] == b) & (table[:, 2] == k)).sum() for k in (0, 1)]
          for a in range(3) for b in range(2)]
     )  # fmt: skip
-    bits = RandomBits(5)
+    draws = Draws(5)
     for name in ("identity", "marginals", "kronecker", "p_identity", "mixture", "laplace"):
         choice = choose_strategy(STUMPS, price, (name,))
         question = Question(name, STUMPS, choice.strategy, Cells((0, 1), N_BINS))
         errors = []
         for _ in range(300):
-            curator = open_world(world, epsilon=10.0, delta=1e-2, bits=bits)
-            (answers,) = curator.answer_workload([question], 2, price)
+            desk = open_world(world, epsilon=10.0, delta=1e-2, draws=draws)
+            (answers,) = answer_workloads(desk, [question], 2, price)
             assert (answers.deviations**2).sum() == pytest.approx(choice.expected_error)
             errors.append(((answers.values - exact) ** 2).sum() / 2)
         spread = np.std(errors) / math.sqrt(len(errors))
@@ -192,13 +181,13 @@ def test_the_error_of_released_leaf_counts_is_the_expected_one(price):
 def test_a_total_is_answered_from_the_same_measurements():
     everyone = Paths((3, 2), np.full((1, 2), -1))
     (question,) = (q for name, q in questions().items() if name == "identity")
-    curator = open_world(list(RECORDS) * 3, epsilon=2.0)
+    desk = open_world(list(RECORDS) * 3, epsilon=2.0)
     asked = replace(question, total=everyone, price=Pure(2))
-    (answers,) = curator.answer_workload([asked], 2, Pure(1))
+    (answers,) = answer_workloads(desk, [asked], 2, Pure(1))
     first, second = answers.values[:3].sum(axis=0), answers.values[3:].sum(axis=0)
     np.testing.assert_allclose(answers.total.values[0], first)
     np.testing.assert_allclose(first, second)
-    assert curator.ledger.epsilon == 2.0
+    assert desk.ledger.epsilon == 2.0
 
 
 def test_everything_is_debited_before_anything_is_read():
@@ -211,12 +200,12 @@ def test_everything_is_debited_before_anything_is_read():
 
         deal = total
 
-    curator = open_world(RECORDS)
-    curator._store = Unreadable()
+    desk = open_world(RECORDS)
+    desk._store = Unreadable()
     question = questions()["identity"]
     with pytest.raises(RuntimeError, match="read"):
-        curator.answer_workload([question, question], 2, Pure(EPSILON / 2))
-    assert curator.ledger.epsilon == EPSILON
+        answer_workloads(desk, [question, question], 2, Pure(EPSILON / 2))
+    assert desk.ledger.epsilon == EPSILON
 
 
 def test_large_domains_are_counted_table_by_table():
@@ -228,15 +217,15 @@ def test_large_domains_are_counted_table_by_table():
     X, y = rng.integers(0, 4, (n, d)), rng.integers(0, 2, n)
     assert 4**d > SMALL_DOMAIN
     ledger = Ledger(math.inf, 0.0, Protection())
-    curator = open_table(Frame(X), y, schema, ledger=ledger, bits=RandomBits(0))
-    curator.encode(FoldedEncoding.from_schema(schema))
+    desk = open_table(Frame(X), y, schema, ledger=ledger, draws=Draws(0))
+    desk.encode(FoldedEncoding.from_schema(schema))
     workload = marginals((4,) * d, [(0, 8), (3,)])
     strategy = build_strategy("marginals", workload, 1)
     # The workload is answered from marginals alone, so its matrix is never built.
     paths = Paths((4,) * d, np.array([[1, *[-1] * (d - 2), 2], [-1] * 3 + [0] + [-1] * (d - 4)]))
     population = Cells(tuple(range(d)), (4,) * d)
     question = Question("two leaves", paths, strategy, population)
-    (answers,) = curator.answer_workload([question], 2, Pure("inf"))
+    (answers,) = answer_workloads(desk, [question], 2, Pure("inf"))
     for k in (0, 1):
         assert answers.values[0, k] == pytest.approx(
             ((X[:, 0] == 1) & (X[:, 8] == 2) & (y == k)).sum()

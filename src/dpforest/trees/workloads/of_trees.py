@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpforest.privacy.mechanisms.strategies.estimates import Estimate
-from dpforest.privacy.mechanisms.strategies.lattice import (
+from dpforest.trees.workloads.estimates import Estimate
+from dpforest.trees.workloads.lattice import (
     Attributes,
     attributes_of,
     marginal_energies,
@@ -20,7 +20,7 @@ from dpforest.privacy.mechanisms.strategies.lattice import (
     projected,
     subset_index,
 )
-from dpforest.privacy.mechanisms.strategies.workloads import Domain
+from dpforest.trees.workloads.linear import Domain
 
 Values = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy.mechanisms.strategies.lattice import Attributes
+from dpforest.trees.workloads.lattice import Attributes
 
 Values = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""The curator: debits first, reads after, and adds the noise that the ledger says."""
+"""The verbs of the desk: debit first, reads after, and adds the noise that the ledger says."""
 
 import math
 from fractions import Fraction
@@ -10,8 +10,13 @@ from dpforest.exceptions import BudgetExceededError
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Branch, Gaussian, Pure
-from dpforest.privacy.curator import Curator
-from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.accounts.tree_sampling import TreeSampling
+from dpforest.privacy.counts import bin_counts, count, target_counts
+from dpforest.privacy.desk import Desk
+from dpforest.privacy.gradients import gradient_sums
+from dpforest.privacy.leaves import LeafQuestion, leaf_counts, leaf_labels, leaf_target_sums
+from dpforest.privacy.mechanisms.draws import Draws
+from dpforest.privacy.median_splits import middle_of_target
 from dpforest.records.losses import IntegerLoss
 from dpforest.records.store import LocalStore
 from dpforest.schema import NumericFeature, Schema, Target
@@ -38,22 +43,23 @@ def draw_trees(n_trees=5):
 
 
 VERBS = {
-    "count": lambda curator, kind: curator.count(PRICES[kind]),
-    "bin_counts": lambda curator, kind: curator.bin_counts(ENCODING, (0, 1), PRICES[kind], "bins"),
-    "target_counts": lambda curator, kind: curator.target_counts(0.0, 1.0, 4, PRICES[kind]),
-    "middle_of_target": lambda curator, kind: curator.middle_of_target(
-        (0.0, 1.0), epsilon=Fraction(1, 10)
+    "count": lambda desk, kind: count(desk, PRICES[kind]),
+    "bin_counts": lambda desk, kind: bin_counts(desk, ENCODING, (0, 1), PRICES[kind], "bins"),
+    "target_counts": lambda desk, kind: target_counts(desk, 0.0, 1.0, 4, PRICES[kind]),
+    "middle_of_target": lambda desk, kind: middle_of_target(desk, (0.0, 1.0), Fraction(1, 10)),
+    "gradient_sums": lambda desk, kind: gradient_sums(
+        desk, draw_trees(), LOSSES[kind], PRICES[kind], "trees"
     ),
-    "gradient_sums": lambda curator, kind: curator.gradient_sums(
-        draw_trees(), LOSSES[kind], PRICES[kind], "trees"
-    ),
-    "leaf_counts": lambda curator, kind: curator.leaf_counts(
-        a_forest(), 2, epsilon=Fraction(1, 10), sampling="disjoint"
-    ),
-    "leaf_labels": lambda curator, kind: curator.leaf_labels(
-        a_forest(), 2, epsilon=Fraction(1, 10), sampling="shared"
+    "leaf_counts": lambda desk, kind: leaf_counts(desk, leaves_of("disjoint")),
+    "leaf_labels": lambda desk, kind: leaf_labels(desk, leaves_of("shared")),
+    "leaf_target_sums": lambda desk, kind: leaf_target_sums(
+        desk, a_forest(), (0.0, 1.0), Fraction(1, 10), TreeSampling("disjoint", 3)
     ),
 }
+
+
+def leaves_of(kind):
+    return LeafQuestion.alike(a_forest(), 2, Fraction(1, 10), TreeSampling(kind, 3))
 
 
 def a_forest():
@@ -86,7 +92,7 @@ class Witness:
         raise RuntimeError("the store broke down")
 
 
-def make_curator(store=None, *, epsilon=5.0, delta=1e-6, protection=None, seed=0):
+def make_desk(store=None, *, epsilon=5.0, delta=1e-6, protection=None, seed=0):
     ledger = Ledger(epsilon, delta, protection or Protection())
     if store is None:
         rng = np.random.default_rng(5)
@@ -94,7 +100,7 @@ def make_curator(store=None, *, epsilon=5.0, delta=1e-6, protection=None, seed=0
         store = LocalStore(Frame(X), (X[:, 0] > 0.3).astype(np.int32))
         store.encode(ENCODING, by_feature=True)
         store.start_scores(1)
-    return Curator(store, ledger, RandomBits(seed))
+    return Desk(store, ledger, Draws(seed))
 
 
 # Debit first, read after
@@ -104,34 +110,34 @@ def make_curator(store=None, *, epsilon=5.0, delta=1e-6, protection=None, seed=0
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_ledger_is_debited_before_the_records_are_read(verb, kind):
     witness = Witness()
-    curator = make_curator(witness)
-    witness.ledger = curator.ledger
+    desk = make_desk(witness)
+    witness.ledger = desk.ledger
     with pytest.raises(RuntimeError, match="broke down"):
-        VERBS[verb](curator, kind)
+        VERBS[verb](desk, kind)
     assert witness.spent > 0
     # What was debited stays debited: how the store failed may have told something.
-    assert curator.ledger.epsilon == witness.spent
+    assert desk.ledger.epsilon == witness.spent
 
 
 @pytest.mark.parametrize("kind", PRICES)
 @pytest.mark.parametrize("verb", VERBS)
 def test_nothing_is_touched_when_the_budget_is_exceeded(verb, kind):
-    curator = make_curator(Untouchable(), epsilon=0.001)
+    desk = make_desk(Untouchable(), epsilon=0.001)
     with pytest.raises(BudgetExceededError, match="Nothing was read or released"):
-        VERBS[verb](curator, kind)
-    assert curator.ledger.entries == ()
+        VERBS[verb](desk, kind)
+    assert desk.ledger.entries == ()
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_control_the_untouchable_store_does_catch_reading(verb):
     with pytest.raises(AssertionError, match="the store was touched"):
-        VERBS[verb](make_curator(Untouchable()), "gaussian")
+        VERBS[verb](make_desk(Untouchable()), "gaussian")
 
 
 def test_pure_budgets_refuse_gaussian_noise():
-    curator = make_curator(Untouchable(), delta=0.0)
+    desk = make_desk(Untouchable(), delta=0.0)
     with pytest.raises(BudgetExceededError):
-        curator.count(Gaussian(0.01))
+        count(desk, Gaussian(0.01))
 
 
 # What the ledger says is what was done
@@ -155,11 +161,11 @@ def recorded(monkeypatch):
     """Exact totals and noise parameters, as they come together; no noise is added."""
     calls = []
 
-    def record(self, totals, bits):
-        calls.append((totals.copy(), self.parameter))
+    def record(self, noise, totals):
+        calls.append((totals.copy(), noise.parameter))
         return totals
 
-    monkeypatch.setattr("dpforest.privacy.mechanisms.additive.AdditiveNoise.added_to", record)
+    monkeypatch.setattr(Draws, "add_noise", record)
     return calls
 
 
@@ -169,16 +175,16 @@ def test_noise_grows_with_the_distance_of_neighbours(recorded, steps, kind):
     """The noise, whatever its grid, against the sensitivity worked out by hand."""
     protection, times = STEPS[steps]
     price = PRICES[kind]
-    curator = make_curator(protection=protection)
-    released = curator.bin_counts(ENCODING, (0, 1), price, "bins")
+    desk = make_desk(protection=protection)
+    released = bin_counts(desk, ENCODING, (0, 1), price, "bins")
     ((totals, parameter),) = recorded
-    grid = totals.sum() / released.sum()
+    grid = totals.sum() / released.values.sum()
     width = float(parameter) / grid if kind == "pure" else math.sqrt(parameter) / grid
     # Two features: L1 is 2 and L2 is the root of 2, for each single record.
     expected = 2 * times / 0.1 if kind == "pure" else math.sqrt(2) * times / 0.05
     assert width == pytest.approx(expected, rel=1e-4)
-    assert f"= {width:.4g}" in spend_of(curator.ledger).mechanism
-    assert spend_of(curator.ledger).loss.__class__ is price.__class__
+    assert f"= {width:.4g}" in spend_of(desk.ledger).mechanism
+    assert spend_of(desk.ledger).loss.__class__ is price.__class__
 
 
 @pytest.mark.parametrize("kind", PRICES)
@@ -186,8 +192,8 @@ def test_noise_grows_with_the_distance_of_neighbours(recorded, steps, kind):
 def test_gradient_noise_is_the_grid_times_the_steps(recorded, steps, kind):
     protection, times = STEPS[steps]
     loss = LOSSES[kind]
-    curator = make_curator(protection=protection)
-    release = curator.gradient_sums(draw_trees(), loss, PRICES[kind], "trees")
+    desk = make_desk(protection=protection)
+    release = gradient_sums(desk, draw_trees(), loss, PRICES[kind], "trees")
     ((_, parameter),) = recorded
     width = float(parameter) if kind == "pure" else math.sqrt(parameter)
     strength = 0.1 if kind == "pure" else 0.05
@@ -195,13 +201,13 @@ def test_gradient_noise_is_the_grid_times_the_steps(recorded, steps, kind):
     assert width * strength >= loss.grid * times * (1 - 1e-9)
     deviation = width * (math.sqrt(2) if kind == "pure" else 1.0) / loss.gradient_unit
     assert release.deviation == pytest.approx(deviation, rel=1e-3)
-    branch = curator.ledger.entries[-1]
+    branch = desk.ledger.entries[-1]
     assert (branch.rule, branch.times) == ("sequential", 5)
 
 
 def test_control_noise_for_single_records_does_not_cover_persons(recorded):
     for protection in (Protection(), Protection(unit="group", max_records_per_group=3)):
-        make_curator(protection=protection).count(Gaussian(0.05))
+        count(make_desk(protection=protection), Gaussian(0.05))
     (_, one), (_, three) = recorded
     assert three > 8.9 * one  # variances, on the same grid
 
@@ -210,8 +216,8 @@ def test_control_noise_for_single_records_does_not_cover_persons(recorded):
 def test_released_sums_are_exact_but_for_the_noise(kind):
     """Draws of 2,000 noisy cells: mean and deviation within 5 standard errors, fixed seeds."""
     trees, loss = draw_trees(500), LOSSES[kind]
-    exact = make_curator(epsilon=math.inf).gradient_sums(trees, loss, Pure(math.inf), "trees")
-    noisy = make_curator(epsilon=math.inf).gradient_sums(trees, loss, PRICES[kind], "trees")
+    exact = gradient_sums(make_desk(epsilon=math.inf), trees, loss, Pure(math.inf), "trees")
+    noisy = gradient_sums(make_desk(epsilon=math.inf), trees, loss, PRICES[kind], "trees")
     noise = (noisy.gradients - exact.gradients).ravel()
     assert exact.deviation == 0
     assert abs(noise.mean()) < 5 * noisy.deviation / math.sqrt(noise.size)
@@ -222,51 +228,51 @@ def test_released_sums_are_exact_but_for_the_noise(kind):
 
 
 def test_without_noise_the_answers_are_plain_facts():
-    curator = make_curator(epsilon=math.inf)
+    desk = make_desk(epsilon=math.inf)
     free = Pure(math.inf)
-    assert curator.count(free) == N
-    assert curator.bin_counts(ENCODING, (0, 1), free, "bins").sum(axis=1).tolist() == [N, N]
-    assert curator.target_counts(0.0, 1.0, 2, free).sum() == N
-    curator.encode(ENCODING, by_feature=True)
-    release = curator.gradient_sums(draw_trees(), LOSSES["gaussian"], free, "trees")
+    assert count(desk, free) == N
+    assert bin_counts(desk, ENCODING, (0, 1), free, "bins").values.sum(axis=1).tolist() == [N, N]
+    assert target_counts(desk, 0.0, 1.0, 2, free).values.sum() == N
+    desk.encode(ENCODING, by_feature=True)
+    release = gradient_sums(desk, draw_trees(), LOSSES["gaussian"], free, "trees")
     # At score 0 every Hessian is a quarter, cut off to the grid.
     assert release.hessians.sum(axis=1) == pytest.approx(N / 4, rel=1e-2)
-    assert curator.ledger.guarantee is None
-    assert {spend_of(curator.ledger).mechanism} == {"no noise"}
+    assert desk.ledger.guarantee is None
+    assert {spend_of(desk.ledger).mechanism} == {"no noise"}
 
 
 # The number of records
 
 
 def test_the_number_of_records_is_public_and_free_when_records_are_replaced():
-    curator = make_curator(protection=Protection("replace_one"))
-    assert curator.count_is_public
-    assert curator.count(Gaussian(0.01)) == N
-    assert curator.ledger.epsilon == 0
-    assert spend_of(curator.ledger).mechanism == "public"
+    desk = make_desk(protection=Protection("replace_one"))
+    assert desk.count_is_public
+    assert count(desk, Gaussian(0.01)) == N
+    assert desk.ledger.epsilon == 0
+    assert spend_of(desk.ledger).mechanism == "public"
 
 
 @pytest.mark.parametrize("steps", ["one record", "persons", "replace persons"])
 def test_control_it_is_not_public_otherwise(steps):
     """A person who is replaced may bring another number of records."""
-    curator = make_curator(protection=STEPS[steps][0])
-    assert not curator.count_is_public
-    assert curator.count(Gaussian(0.01)) != N
-    assert curator.ledger.epsilon > 0
+    desk = make_desk(protection=STEPS[steps][0])
+    assert not desk.count_is_public
+    assert count(desk, Gaussian(0.01)) != N
+    assert desk.ledger.epsilon > 0
 
 
 def test_scores_and_bins_cost_nothing():
-    curator = make_curator()
-    curator.encode(ENCODING, by_feature=True)
-    curator.start_boosting(1)
-    curator.add_to_scores(draw_trees(), np.zeros((5, 1, 4), np.float32))
-    assert curator.ledger.entries == ()
+    desk = make_desk()
+    desk.encode(ENCODING, by_feature=True)
+    desk.start_scores(1)
+    desk.add_to_scores(draw_trees(), np.zeros((5, 1, 4), np.float32))
+    assert desk.ledger.entries == ()
 
 
 def test_rounds_of_one_model_are_one_line_of_the_ledger():
-    curator = make_curator()
+    desk = make_desk()
     for _ in range(4):
-        curator.gradient_sums(draw_trees(), LOSSES["gaussian"], PRICES["gaussian"], "trees")
-    (branch,) = curator.ledger.entries
+        gradient_sums(desk, draw_trees(), LOSSES["gaussian"], PRICES["gaussian"], "trees")
+    (branch,) = desk.ledger.entries
     assert branch.times == 20
     assert branch.cost().mu == pytest.approx(0.05 * math.sqrt(20), rel=1e-6)

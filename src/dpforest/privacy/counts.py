@@ -1,0 +1,73 @@
+"""Noisy counts: of all records, of bins, of cells of the target."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from dpforest.privacy.accounts.spends import Gaussian, Price, Pure, Spend
+from dpforest.privacy.desk import Desk, Released
+from dpforest.privacy.mechanisms.additive import AdditiveNoise, finest_grid
+from dpforest.records.statistics import BinCounts, RecordCount, Statistic, TargetCounts
+from dpforest.tables.encode import Encoding
+
+COUNT_GRID = 1024  # steps of the noise in a count of 1: as good as continuous
+
+
+def count(desk: Desk, price: Price) -> float:
+    """The noisy number of records.
+
+    A record changes it by 1. When records are replaced one by one their number is public, and
+    free.
+    """
+    if desk.count_is_public:
+        desk.ledger.debit(Spend("number of records", "public", Pure(Fraction(0))))
+        return float(desk.total(RecordCount())[0])
+    noise, grid = _pay(desk, "number of records", price, cells=1)
+    return float(_noisy(desk, RecordCount(), noise, grid).values[0])
+
+
+def bin_counts(
+    desk: Desk, encoding: Encoding, features: tuple[int, ...], price: Price, label: str
+) -> Released:
+    """The noisy number of records in each bin of some features.
+
+    The encoding is public or was released. A record is in one bin of each feature: it changes
+    as many counts as there are features, each by 1, so the L1 sensitivity is their number and
+    the L2 sensitivity its root.
+
+    Returns
+    -------
+    Released
+        Values of shape (n_features, largest number of bins).
+    """
+    noise, grid = _pay(desk, label, price, cells=len(features))
+    desk.encode(encoding, by_feature=True, only=features)
+    statistic = BinCounts(features, int(encoding.n_bins[list(features)].max()))
+    return _noisy(desk, statistic, noise, grid)
+
+
+def target_counts(desk: Desk, low: float, high: float, cells: int, price: Price) -> Released:
+    """The noisy number of records in each of some equal cells of the target's public range.
+
+    A record is in one cell and changes its count by 1.
+    """
+    noise, grid = _pay(desk, "histogram of the target", price, cells=1)
+    return _noisy(desk, TargetCounts(low, high, cells), noise, grid)
+
+
+def _pay(desk: Desk, label: str, price: Price, *, cells: int) -> tuple[AdditiveNoise, int]:
+    """Debit counts, of which a record changes so many by 1; gives the noise and its grid.
+
+    Counts are put on a grid finer than 1, so that the noise is as small as the price allows.
+    """
+    l1, l2 = desk.steps * cells, desk.steps * math.sqrt(cells)
+    grid = finest_grid(price, l2 if isinstance(price, Gaussian) else l1, COUNT_GRID)
+    noise = AdditiveNoise.for_price(price, l1=grid * l1, l2=grid * l2)
+    desk.ledger.debit(Spend(label, noise.mechanism(grid), noise.loss))
+    return noise, grid
+
+
+def _noisy(desk: Desk, statistic: Statistic, noise: AdditiveNoise, grid: int) -> Released:
+    noisy = desk.draws.add_noise(noise, grid * desk.total(statistic))
+    return Released(noisy / grid, noise.deviation / grid)

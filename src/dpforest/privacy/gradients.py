@@ -1,0 +1,53 @@
+"""Noisy sums of gradients: what a boosted model learns from."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpforest.privacy.accounts.spends import Branch, Gaussian, Price, Spend
+from dpforest.privacy.desk import Desk
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.records.losses import IntegerLoss
+from dpforest.records.statistics import GradientSums
+from dpforest.trees.oblivious import ObliviousTrees
+
+
+class GradientRelease(NamedTuple):
+    """Released leaf sums: gradients, shape (trees, leaves, outputs), Hessians, (trees, leaves).
+
+    ``deviation`` is that of the noise in a gradient.
+    """
+
+    gradients: NDArray[np.float64]
+    hessians: NDArray[np.float64]
+    deviation: float
+
+
+def gradient_sums(
+    desk: Desk, trees: ObliviousTrees, loss: IntegerLoss, price: Price, label: str
+) -> GradientRelease:
+    """Noisy sums of gradients and Hessians in every leaf of some trees, at a price a tree.
+
+    The structure and the scores depend on what was released before. A record is in one leaf
+    of each tree and adds integers of norm at most ``loss.grid`` there (L1 or L2, as the loss
+    says; `dpforest.records.losses` has the proof), so that is the sensitivity of a tree; the
+    trees add up.
+    """
+    private = not math.isinf(price.mu if isinstance(price, Gaussian) else price.epsilon)
+    if private and isinstance(price, Gaussian) != (loss.norm == 2):
+        raise ValueError("a Gaussian price needs a loss bounded in L2, a pure one in L1")
+    reach = loss.grid * desk.steps
+    noise = AdditiveNoise.for_price(price, l1=reach, l2=float(reach))
+    mechanism = noise.mechanism(loss.gradient_unit)
+    spend = Spend("gradients and Hessians of the leaves", mechanism, noise.loss)
+    desk.ledger.debit(Branch(label, "sequential", (spend,), times=trees.n_trees))
+    released = desk.draws.add_noise(noise, desk.total(GradientSums(trees, loss)))
+    return GradientRelease(
+        released[..., 0] / loss.gradient_unit,
+        released[..., 0, 1] / loss.hessian_unit,
+        noise.deviation / loss.gradient_unit,
+    )

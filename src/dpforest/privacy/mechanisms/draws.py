@@ -1,0 +1,84 @@
+"""All that is random in a release, behind one object: an auditor puts another in its place."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpforest.privacy.mechanisms import selection
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.privacy.mechanisms.randomness import RandomBits
+
+Integers = NDArray[np.int64]
+
+
+class Draws:
+    """Noise, private choices and secret coins from one source of random bits.
+
+    Whatever a desk releases is drawn here, so that a record of these calls is a record of the
+    release: `dpforest.audit` replays and enumerates fits with subclasses of this.
+
+    Parameters
+    ----------
+    seed : int, RandomBits or None, default=None
+        None takes the operating system's secure randomness; see `RandomBits`.
+
+    Examples
+    --------
+    >>> Draws(7).below(10, 3).tolist() == Draws(7).below(10, 3).tolist()
+    True
+    """
+
+    def __init__(self, seed: int | RandomBits | None = None) -> None:
+        self.bits = seed if isinstance(seed, RandomBits) else RandomBits(seed)
+
+    @property
+    def reproducible(self) -> bool:
+        """Whether a seed fixes all draws: then nothing drawn is for release."""
+        return self.bits.reproducible
+
+    def looked(self) -> None:
+        """To be told whenever records were looked at: draws after it may depend on draws before."""
+
+    def below(self, m: int, size: int) -> Integers:
+        """Secret uniform draws from 0, ..., m - 1: coins of records, never released."""
+        return self.bits.uniform_below(m, size)
+
+    def add_noise(self, noise: AdditiveNoise, totals: Integers) -> Integers:
+        """The totals with noise."""
+        return noise.added_to(totals, self.bits)
+
+    def permute_and_flip(
+        self,
+        utilities: ArrayLike,
+        *,
+        epsilon: Fraction | float,
+        sensitivity: Fraction | int,
+        monotone: bool,
+    ) -> Integers:
+        """A candidate for each row; see `selection.permute_and_flip`."""
+        return selection.permute_and_flip(
+            utilities, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, bits=self.bits
+        )
+
+    def exponential(
+        self,
+        utilities: ArrayLike,
+        *,
+        epsilon: Fraction | float,
+        sensitivity: Fraction | int,
+        monotone: bool,
+        weights: Any = None,
+    ) -> Integers:
+        """A candidate for each row; see `selection.exponential_mechanism`."""
+        return selection.exponential_mechanism(
+            utilities,
+            epsilon=epsilon,
+            sensitivity=sensitivity,
+            monotone=monotone,
+            bits=self.bits,
+            weights=weights,
+        )
