@@ -49,19 +49,26 @@ class LeafQuestion:
     ----------
     forest : Forest
     n_classes : int
-    spent : ndarray of int64, shape (n_leaves,)
+    level : ndarray of int64, shape (n_leaves,)
         Which of the spans is that of a leaf.
     spans : list of Span
-        From what a way has spent to the whole of epsilon; the last is that of the longest way, of
-        which the ledger knows.
+        What a leaf of each level may spend.
+    debits : list of Span
+        What the ledger is told. With the choices debited before, they cover what the dearest way
+        spends: all spans, one a level; or that of the longest way, where every leaf has what its
+        way left.
     sampling : TreeSampling
+    printed : bool
+        Choose labels at the rate of eDPRF's print, epsilon / 2, half of what counts allow.
     """
 
     forest: Forest
     n_classes: int
-    spent: NDArray[np.int64]
+    level: NDArray[np.int64]
     spans: list[Span]
+    debits: list[Span]
     sampling: TreeSampling
+    printed: bool = False
 
 
 class GreedyReleases(TreeReleases):
@@ -122,33 +129,35 @@ class GreedyReleases(TreeReleases):
         return noise.added_to(nodes, self._bits), noise.deviation
 
     def aligned_leaf_labels(self, question: LeafQuestion) -> NDArray[np.int64]:
-        """The class of every leaf by permute-and-flip, each with what its way has left.
+        """The class of every leaf by permute-and-flip, each with what its span gives it.
 
         Class counts are monotone, of sensitivity 1.
         """
-        totals = self._leaf_class_totals(question, "permute-and-flip")
+        mechanisms = ["permute-and-flip"] * len(question.debits)
+        totals = self._leaf_class_totals(question, mechanisms)
         labels = np.zeros(len(totals), np.int64)
         for level, span in enumerate(question.spans):
-            here = question.spent == level
+            here = question.level == level
             if here.any():
                 labels[here] = selection.permute_and_flip(
                     totals[here],
                     epsilon=self._within(span, question.sampling),
                     sensitivity=1,
-                    monotone=True,
+                    monotone=not question.printed,
                     bits=self._bits,
                 )
         return labels
 
     def aligned_leaf_counts(self, question: LeafQuestion) -> NDArray[np.int64]:
-        """Noisy class counts of every leaf, each with what its way has left.
+        """Noisy class counts of every leaf, each with what its span gives it.
 
         A record changes one count of its leaf by 1.
         """
         noises = [self._noise(span, question.sampling) for span in question.spans]
-        totals = self._leaf_class_totals(question, noises[-1].mechanism(1))
+        debited = [self._noise(span, question.sampling).mechanism(1) for span in question.debits]
+        totals = self._leaf_class_totals(question, debited)
         for level, noise in enumerate(noises):
-            here = question.spent == level
+            here = question.level == level
             if here.any():
                 totals[here] = noise.added_to(totals[here], self._bits)
         return totals
@@ -213,8 +222,12 @@ class GreedyReleases(TreeReleases):
         self.ledger.debit(Branch(where, "sequential", (branch,)))
         return self._within(span, sampling)
 
-    def _leaf_class_totals(self, question: LeafQuestion, mechanism: str) -> NDArray[np.int64]:
-        label, sampling = "each leaf, with what its way left", question.sampling
-        self._pay(label, mechanism, "leaves", question.spans[-1], sampling)
-        statistic = LeafClassCounts(question.forest, question.n_classes, sampling.kind)
+    def _leaf_class_totals(
+        self, question: LeafQuestion, mechanisms: list[str]
+    ) -> NDArray[np.int64]:
+        """Debit the leaves, then total their classes."""
+        label = "each leaf of its level" if mechanisms[1:] else "each leaf, with what its way left"
+        for mechanism, span in zip(mechanisms, question.debits, strict=True):
+            self._pay(label, mechanism, "leaves", span, question.sampling)
+        statistic = LeafClassCounts(question.forest, question.n_classes, question.sampling.kind)
         return self._store.total(statistic)
