@@ -13,6 +13,7 @@ from dpforest.exceptions import SchemaError
 
 MAX_CATEGORIES = 255
 MAX_CUTS = 254
+LEAST_RANGE = 1e-280  # cut into 2**64 steps, each is still more than 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +155,10 @@ def _check_bounds(low: object, high: object, where: str) -> tuple[float, float]:
         raise SchemaError(f"{where}: 'low' must be below 'high', got {first:g} and {last:g}")
     if not math.isfinite(last - first):
         raise SchemaError(f"{where}: the bounds are too far apart for double precision")
+    if last - first < LEAST_RANGE:
+        raise SchemaError(
+            f"{where}: the bounds are too close together for double precision: scale the column up"
+        )
     return first, last
 
 

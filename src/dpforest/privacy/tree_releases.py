@@ -57,7 +57,8 @@ class TreeReleases:
         """The range in which about the middle half of the targets lies.
 
         The outer edges of the cells of two private quartiles, on an even grid of the public
-        bounds; `dpforest.privacy.quantiles` proves what they cost.
+        bounds; `dpforest.privacy.quantiles` proves what they cost. The bounds themselves where
+        numbers of double precision do not tell the edges apart.
         """
         spend = Spend("quartiles of the target", "exponential mechanism", Pure(epsilon))
         self.ledger.debit(spend)
@@ -70,7 +71,8 @@ class TreeReleases:
             steps=self.ledger.protection.steps,
         )
         width = (high - low) / TARGET_CELLS
-        return low + width * float(first), low + width * float(last + 1)
+        edges = low + width * float(first), low + width * float(last + 1)
+        return edges if edges[0] < edges[1] else bounds
 
     def choose_splits(
         self,
