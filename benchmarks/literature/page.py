@@ -36,8 +36,8 @@ fact. eDPRF's may also stop on what a node holds, by a private choice that is pa
 published at a pure node, unpaid; no others do. As published, splits are chosen at the printed rate,
 epsilon / (2 Delta); with a guarantee, at twice that where the score is monotone. A rule that stops
 where few records are expected (`min_support`) does all of them good, and changes their order: with
-8 for all (3 seeds), TpDPRF is ahead of eDPRF on adult at epsilon = 1 (82.7 to 82.0), and DiffPRF_linear on
-nursery (84.9 to 84.6).
+8 for all (3 seeds), TpDPRF is ahead of eDPRF on adult at epsilon = 1 (82.7 to 82.0), and
+DiffPRF_linear on nursery (84.9 to 84.6).
 """
 
 MEASURED = """## Measured: all of them on the same data

@@ -13,7 +13,7 @@ from dpforest.exceptions import SchemaError
 
 MAX_CATEGORIES = 255
 MAX_CUTS = 254
-LEAST_RANGE = 1e-280  # cut into 2**64 steps, each is still more than 0
+LEAST_TARGET_RANGE = 1e-280  # targets are counted in whole steps of it, of more than 0 each
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,11 @@ class Target:
             )
         if self.classes is None:
             low, high = _check_bounds(self.low, self.high, where)
+            if high - low < LEAST_TARGET_RANGE:
+                raise SchemaError(
+                    f"{where}: the bounds are too close together for double precision; multiply "
+                    "the target by a public number"
+                )
             object.__setattr__(self, "low", low)
             object.__setattr__(self, "high", high)
             return
@@ -155,10 +160,6 @@ def _check_bounds(low: object, high: object, where: str) -> tuple[float, float]:
         raise SchemaError(f"{where}: 'low' must be below 'high', got {first:g} and {last:g}")
     if not math.isfinite(last - first):
         raise SchemaError(f"{where}: the bounds are too far apart for double precision")
-    if last - first < LEAST_RANGE:
-        raise SchemaError(
-            f"{where}: the bounds are too close together for double precision: scale the column up"
-        )
     return first, last
 
 
