@@ -87,10 +87,9 @@ class Phase:
             before = [self._spent_after(level) for level in range(levels)]
             spans, debits = [*(self._span(spent, Fraction(1)) for spent in before), rest], [rest]
         elif self._leaves_have_levels:
-            spans = [*map(self._span_of_counts, range(levels)), rest]
-            debits = spans
-        else:
-            spans, debits = [rest] * (levels + 1), [rest]
+            spans = debits = [*map(self._span_of_counts, range(levels)), rest]
+        else:  # all leaves alike
+            spans, debits, choices = [rest], [rest], np.zeros_like(choices)
         printed = "pure_stop" in self.rule.flaws
         question = LeafQuestion(
             forest, self.n_classes, choices, spans, debits, self.sampling, printed
