@@ -43,6 +43,7 @@ def test_properties():
         (lambda: NumericFeature("a", 0, math.inf), ["'a'", "'high'", "finite"]),
         (lambda: NumericFeature("a", 0, 10**400), ["'a'", "'high'", "finite"]),
         (lambda: NumericFeature("a", -1e308, 1e308), ["'a'", "too far apart"]),
+        (lambda: Target(low=0, high=1e-300), ["target", "too close together"]),
         (lambda: NumericFeature("a", "0", 1), ["'a'", "'low'", "number"]),
         (lambda: NumericFeature("a", None, 1), ["'a'", "'low'", "number"]),
         (lambda: NumericFeature("", 0, 1), ["'name'"]),

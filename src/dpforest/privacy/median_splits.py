@@ -28,7 +28,8 @@ def middle_of_target(desk: Desk, bounds: Bounds, epsilon: Fraction) -> Bounds:
     """The range in which about the middle half of the targets lies.
 
     The outer edges of the cells of two private quartiles, on an even grid of the public
-    bounds; `mechanisms.quantiles` proves what they cost.
+    bounds; `mechanisms.quantiles` proves what they cost. The bounds themselves where numbers of
+    double precision do not tell the edges apart.
     """
     desk.ledger.debit(Spend("quartiles of the target", "exponential mechanism", Pure(epsilon)))
     low, high = bounds
@@ -40,7 +41,8 @@ def middle_of_target(desk: Desk, bounds: Bounds, epsilon: Fraction) -> Bounds:
         steps=desk.steps,
     )
     width = (high - low) / TARGET_CELLS
-    return low + width * float(first), low + width * float(last + 1)
+    edges = low + width * float(first), low + width * float(last + 1)
+    return edges if edges[0] < edges[1] else bounds
 
 
 def choose_median_splits(

@@ -284,7 +284,8 @@ def encode_labels(y: Any, classes: tuple[Category, ...]) -> NDArray[np.int32]:
     if (positions == UNSEEN).any():
         raise SchemaError(
             f"y contains labels that are not among the declared classes {list(classes)}: "
-            "add them to the classes of the schema's target, or leave those records out"
+            "leave those records out, or add the labels to the classes of the schema's target, "
+            "but only if they are publicly known"
         )
     return positions
 
