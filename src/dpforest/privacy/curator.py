@@ -158,11 +158,7 @@ class Curator(GreedyReleases):
             raise ValueError("a Gaussian price needs a loss bounded in L2, a pure one in L1")
         reach = loss.grid * self.ledger.protection.steps
         noise = AdditiveNoise.for_price(price, l1=reach, l2=float(reach))
-        spend = Spend(
-            "gradients and Hessians of the leaves",
-            noise.mechanism(loss.gradient_unit),
-            noise.loss,
-        )
+        spend = noise.spend("gradients and Hessians of the leaves", loss.gradient_unit)
         self.ledger.debit(Branch(label, "sequential", (spend,), times=trees.n_trees))
         released = noise.added_to(self._store.total(GradientSums(trees, loss)), self._bits)
         return GradientRelease(
@@ -188,7 +184,7 @@ class Curator(GreedyReleases):
         steps = self.ledger.protection.steps
         price = Pure(share_of_tree(epsilon, forest.n_trees, sampling))
         noise = AdditiveNoise.for_price(price, l1=steps, l2=float(steps))
-        spend = Spend("class counts of the leaves", noise.mechanism(1), noise.loss)
+        spend = noise.spend("class counts of the leaves", 1)
         exact = self._leaf_totals(forest, n_classes, spend, sampling)
         return noise.added_to(exact, self._bits)
 
@@ -248,8 +244,7 @@ class Curator(GreedyReleases):
             noise_for(q.strategy, q.price or price, steps, q.population.change) for q in questions
         ]
         spends = [
-            Spend(q.label, n.mechanism(q.population.unit), n.loss)
-            for q, n in zip(questions, noises, strict=True)
+            n.spend(q.label, q.population.unit) for q, n in zip(questions, noises, strict=True)
         ]
         label = f"{len(spends)} workloads by the matrix mechanism"
         self.ledger.debit(
@@ -283,7 +278,7 @@ class Curator(GreedyReleases):
         l2 = self.ledger.protection.steps * math.sqrt(cells)
         grid = finest_grid(price, l2 if isinstance(price, Gaussian) else l1, COUNT_GRID)
         noise = AdditiveNoise.for_price(price, l1=grid * l1, l2=grid * l2)
-        self.ledger.debit(Spend(label, noise.mechanism(grid), noise.loss))
+        self.ledger.debit(noise.spend(label, grid))
         return noise, grid
 
     def _noisy_total(

@@ -134,7 +134,7 @@ class TreeReleases:
         grid = TargetGrid(*bounds, finest_grid(price, reach, TARGET_STEPS))
         l1 = reach * grid.steps
         noise = AdditiveNoise.for_price(price, l1=l1, l2=float(l1))
-        spend = Spend("sums of the target in the leaves", noise.mechanism(grid.steps), noise.loss)
+        spend = noise.spend("sums of the target in the leaves", grid.steps)
         statistic = LeafSums(forest, grid, sampling)
         totals = self._totals_of_leaves(forest, statistic, spend, sampling)
         both = np.column_stack([grid.steps * totals[:, 0] - totals[:, 1], totals[:, 1]])
@@ -150,7 +150,7 @@ class TreeReleases:
         price = Pure(share_of_tree(epsilon, forest.n_trees, sampling))
         grid = TargetGrid(*bounds, finest_grid(price, 1, TARGET_STEPS))
         noise = AdditiveNoise.for_price(price, l1=grid.steps, l2=float(grid.steps))
-        spend = Spend("means of the leaves, as published", noise.mechanism(grid.steps), noise.loss)
+        spend = noise.spend("means of the leaves, as published", grid.steps)
         self.ledger.void(MEAN_REASON)
         statistic = LeafSums(forest, grid, sampling)
         totals = self._totals_of_leaves(forest, statistic, spend, sampling)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dpforest.privacy.accounts.spends import Amount, exact
-from dpforest.records.statistics import Sampling
+
+if TYPE_CHECKING:
+    from dpforest.records.statistics import Sampling
 
 SAFE = Fraction(1) - Fraction(1, 1 << 40)  # rounds the logarithms below to the safe side
 
