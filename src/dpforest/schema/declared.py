@@ -127,9 +127,7 @@ class Schema:
         return dataclasses.replace(self, features=tuple(by_name[name] for name in names))
 
     def replace(self, *features: Feature, target: Target | None = None) -> Self:
-        """Return the schema with some features, by their names, or the target declared anew.
-
-        The ledger stays, as in `select`.
+        """Return the schema with some features or the target declared anew; the ledger stays.
 
         Examples
         --------

@@ -20,7 +20,6 @@ from dpforest.privacy.accounts.spends import (
     Branch,
     Entry,
     Gaussian,
-    Loss,
     Pure,
     Spend,
     exact,
@@ -48,7 +47,6 @@ __all__ = [
     "Gaussian",
     "Guarantee",
     "Ledger",
-    "Loss",
     "Protection",
     "Pure",
     "Spend",
@@ -232,7 +230,7 @@ class Ledger:
         if not self._is_open:
             raise RuntimeError("a sum of ledgers takes no debits: debit the ledger of the model")
         with _ONE_AT_A_TIME:
-            self._replace_last(self._stages[-1].debited(entry))
+            self._stages = (*self._stages[:-1], self._stages[-1].debited(entry))
 
     def void(self, reason: str) -> None:
         """Record why there is no guarantee."""
@@ -295,10 +293,7 @@ class Ledger:
         return f"<Ledger: {spent} of {budget} spent{warning}>"
 
     def _change(self, **changes: Any) -> None:
-        self._replace_last(replace(self._stages[-1], **changes))
-
-    def _replace_last(self, stage: Stage) -> None:
-        self._stages = (*self._stages[:-1], stage)
+        self._stages = (*self._stages[:-1], replace(self._stages[-1], **changes))
 
 
 def _once(*sentences: str) -> tuple[str, ...]:
