@@ -10,6 +10,8 @@ from dpforest.cli import demo as demonstration
 from dpforest.cli import inputs, tables
 from dpforest.cli.console import PlainErrors, working
 from dpforest.forests.base import load_model
+from dpforest.forests.files import read_model
+from dpforest.forests.signatures import sign_file, signature_of, verify_file
 from dpforest.schema import Schema
 
 app = typer.Typer(
@@ -64,10 +66,15 @@ def fit(
     ] = None,
     groups: Groups = None,
     max_records_per_group: MaxRecords = None,
+    table_name: Annotated[
+        str | None, typer.Option(help="A public name of the table, to be kept in the model.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a model.")] = False,
     random_state: Seed = None,
 ) -> None:
     """Train a private forest on a table and save it; print its ledger."""
     tables.check_output(output)
+    inputs.check_new(output, force)
     declared = inputs.load_schema(schema)
     column = inputs.target_column(declared, target)
     model = inputs.build(
@@ -85,8 +92,8 @@ def fit(
     persons = {} if groups is None else {"groups": data.column(groups)}
     with working("training"):
         model.fit(data.select(declared.feature_names), data.column(column), **persons)
-    model.save(output)
     typer.echo(inputs.account(model))
+    inputs.save_or_keep(model, output, overwrite=force, table=table_name)
     typer.echo(f"saved to {output}")
 
 
@@ -122,6 +129,35 @@ def predict(
 def explain(model: ModelIn) -> None:
     """Print the ledger of a saved model: what was spent, and the proof of its guarantee."""
     typer.echo(inputs.account(load_model(model)))
+    typer.echo(read_model(model).provenance)
+
+
+@app.command()
+def sign(
+    model: ModelIn,
+    key: Annotated[Path, typer.Option(help="An Ed25519 private key, a .pem file.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The signature; MODEL.sig by default.")
+    ] = None,
+) -> None:
+    """Sign a saved model; print what is vouched for."""
+    promise = inputs.promise(load_model(model))
+    signature = output or signature_of(model)
+    sign_file(model, key, signature)
+    typer.echo(f"{promise}\nsigned in {signature}")
+
+
+@app.command()
+def verify(
+    model: ModelIn,
+    key: Annotated[Path, typer.Option(help="The signer's Ed25519 public key, a .pem file.")],
+    signature: Annotated[
+        Path | None, typer.Option(help="The signature; MODEL.sig by default.")
+    ] = None,
+) -> None:
+    """Check the signature of a saved model and its ledger; exits with 1 when one does not fit."""
+    verify_file(model, key, signature or signature_of(model))
+    typer.echo(f"{inputs.promise(load_model(model))}\nthe signature fits")
 
 
 @app.command()

@@ -1,6 +1,7 @@
 """What the options of the commands mean: schema, target column, estimator."""
 
 import json
+import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -104,9 +105,29 @@ def column_types(options: Sequence[str], table: Path) -> Types:
 
 
 def account(model: PrivateEstimator) -> str:
-    """Return the ledger of a model, and that of its schema where the schema was paid for."""
-    text = model.ledger_.explain()
-    if model.schema_.ledger is None:
-        return text
-    paid = model.schema_.ledger.explain()
-    return f"{text}\n\nThe schema was paid for apart, on top of this:\n{paid}"
+    """Return the ledger of a model, which holds what its schema cost."""
+    return model.ledger_.explain()
+
+
+def promise(model: PrivateEstimator) -> str:
+    """Return the first line of it: the guarantee, or why there is none."""
+    return account(model).splitlines()[0]
+
+
+def check_new(path: Path, force: bool) -> None:
+    """Refuse to overwrite a model, before anything is read or spent."""
+    if path.exists() and not force:
+        raise OSError(f"--output {path} exists: give another name, or --force to overwrite it")
+
+
+def save_or_keep(model: PrivateEstimator, path: Path, **options: Any) -> None:
+    """Save a model; where another one took the name meanwhile, keep this one under its own."""
+    try:
+        model.save(path, **options)
+    except FileExistsError:
+        kept = path.with_name(f"{path.stem}-{secrets.token_hex(4)}{path.suffix}")
+        model.save(kept, **options)
+        raise OSError(
+            f"{path} was written by somebody else meanwhile: it was left as it is, and this model "
+            f"was kept as {kept}"
+        ) from None

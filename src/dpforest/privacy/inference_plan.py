@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpforest.privacy.accounts.ledger import Approximate, Branch, Entry, Ledger, Pure, Spend
+from dpforest.privacy.accounts.ledger import Branch, Entry, Ledger, Spend
+from dpforest.privacy.accounts.mechanisms_used import DiscreteLaplace, Threshold
 from dpforest.privacy.mechanisms.noise import laplace_scale
 from dpforest.schema import Task
 from dpforest.schema.column_types import ColumnType
@@ -125,20 +126,20 @@ def _shares(questions: Sequence[Question], whole: Fraction) -> dict[str, Fractio
 def _price(question: Question, epsilon: Fraction, delta: Fraction, steps: int) -> Price:
     """Return the price of a column; every count of it changes by ``steps`` in L1 norm."""
     if not question.asks_kind:
-        scale, spent = laplace_scale(epsilon, steps)
-        entry = _spend(f"{question.asks_for} of {question.name!r}", spent, delta)
+        scale, _ = laplace_scale(epsilon, steps)
+        entry = _spend(f"{question.asks_for} of {question.name!r}", scale, steps, delta)
         return Price(None, scale, delta, entry)
-    kind_scale, kind_spent = laplace_scale(epsilon * KIND_SHARE, steps)
-    scale, spent = laplace_scale(epsilon * (1 - KIND_SHARE), steps)
+    kind_scale, _ = laplace_scale(epsilon * KIND_SHARE, steps)
+    scale, _ = laplace_scale(epsilon * (1 - KIND_SHARE), steps)
     parts = (
-        _spend(f"kind of {question.name!r}", kind_spent, Fraction(0)),
-        _spend(f"{question.asks_for} of {question.name!r}", spent, delta),
+        _spend(f"kind of {question.name!r}", kind_scale, steps, Fraction(0)),
+        _spend(f"{question.asks_for} of {question.name!r}", scale, steps, delta),
     )
     column = Branch(f"column {question.name!r}", "sequential", parts)
     return Price(kind_scale, scale, delta, column)
 
 
-def _spend(label: str, epsilon: Fraction, delta: Fraction) -> Spend:
+def _spend(label: str, scale: Fraction, steps: int, delta: Fraction) -> Spend:
     if not delta:
-        return Spend(label, "discrete Laplace", Pure(epsilon))
-    return Spend(label, "discrete Laplace, threshold", Approximate(epsilon, delta))
+        return Spend.of(label, "discrete Laplace", DiscreteLaplace(scale, steps))
+    return Spend.of(label, "discrete Laplace, threshold", Threshold(scale, steps, delta))

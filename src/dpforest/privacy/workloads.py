@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from dpforest.privacy.accounts.spends import Branch, Price, Spend
+from dpforest.privacy.accounts.spends import Branch, Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.privacy.mechanisms.strategies import STRATEGIES as STRATEGIES
@@ -100,10 +100,7 @@ def answer_workloads(
     noises = [
         noise_for(q.strategy, q.price or price, desk.steps, q.population.change) for q in questions
     ]
-    spends = [
-        Spend(q.label, n.mechanism(q.population.unit), n.loss)
-        for q, n in zip(questions, noises, strict=True)
-    ]
+    spends = [n.spend(q.label, q.population.unit) for q, n in zip(questions, noises, strict=True)]
     label = f"{len(spends)} workloads by the matrix mechanism"
     desk.ledger.debit(spends[0] if len(spends) == 1 else Branch(label, "sequential", tuple(spends)))
     answers = []
