@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
 from dpforest.schema import Task
-from dpforest.schema.categories import Category, number_of
+from dpforest.schema.categories import Category, distinguishable, number_of
 from dpforest.schema.features import (
     MAX_CATEGORIES,
     CategoricalFeature,
@@ -125,13 +125,12 @@ def _widened(low: float, high: float, integer: bool) -> tuple[float, float]:
 
 def _sorted_levels(column: Column) -> tuple[Category, ...]:
     _, distinct = column.levels()
-    column.require_plain(distinct)
     if not distinct:
         raise SchemaError(
             f"column {column.label}: no value to read categories from; leave the column out, or "
             "declare its categories in a schema"
         )
-    return tuple(sorted(distinct, key=_category_order))
+    return distinguishable(sorted(distinct, key=_category_order))
 
 
 def _category_order(value: Category) -> tuple[bool, float, str]:
@@ -163,7 +162,6 @@ def magnitude(k: int) -> float:
 def level_counts(column: Column) -> tuple[list[Category], NDArray[np.int64]]:
     """Count the records of each value; in columns of texts, numbers count as their spelling."""
     codes, distinct = column.levels()
-    column.require_plain(distinct)
     counts: dict[Category, int] = {}
     totals = np.bincount(codes[codes >= 0], minlength=len(distinct))
     for value, total in zip(distinct, totals.tolist(), strict=True):
