@@ -38,7 +38,7 @@ from dpforest.schema.categories import is_missing
 from dpforest.tables.columns import as_column
 
 _WHOLE_NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]{0,4000}))(\.0+)?")
-_LARGE_FLOAT = re.compile(r"-?[0-9](\.[0-9]+)?e\+[0-9]+|-?inf")
+_FLOAT_WITH_EXPONENT = re.compile(r"-?[0-9](\.[0-9]+)?e\+[0-9]+|-?inf")
 _TRUTHS = {"True": 1, "true": 1, "False": 0, "false": 0}
 
 
@@ -133,10 +133,10 @@ def _person(value: Any) -> int | str:
 def _person_of_text(text: str) -> int | str:
     if text in _TRUTHS:
         return _TRUTHS[text]
+    if _FLOAT_WITH_EXPONENT.fullmatch(text):
+        return _person(float(text))
     whole = _WHOLE_NUMBER.fullmatch(text)
     if whole is None:
-        if _LARGE_FLOAT.fullmatch(text):
-            raise _inexact_error()
         return text
     number = int(whole[1])
     if whole[2] == ".0" and abs(number) >= 2**53:

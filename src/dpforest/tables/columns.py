@@ -108,7 +108,9 @@ class Column:
         dtype = self._dtype
         if isinstance(dtype, nw.dtypes.DType) and dtype.is_nested():
             raise odd_values_error(self.label)
-        if dtype.kind in "mM" if isinstance(dtype, np.dtype) else dtype.is_temporal():
+        temporal = dtype.kind in "mM" if isinstance(dtype, np.dtype) else dtype.is_temporal()
+        # The type alone is no reason: pandas gives it to a column with nothing but gaps and NaT.
+        if temporal and not all(map(is_missing, self._python_values())):
             raise SchemaError(
                 f"column {self.label}: dates and times are not supported; convert them to numbers "
                 "counted from a public date, or to categories such as the weekday"
