@@ -16,6 +16,7 @@ from dpforest.exceptions import BudgetExceededError, SchemaError
 from dpforest.privacy import inference
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.inference import category_threshold
+from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.noise import laplace_scale
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 
@@ -351,11 +352,11 @@ def without_noise(monkeypatch):
     """Let the samplers return zeros; returns the list of the scales they are asked for."""
     scales = []
 
-    def silent(scale, size, bits):
-        scales.append(scale)
-        return np.zeros(size, np.int64)
+    def silent(_, noise, totals):
+        scales.append(noise.parameter)
+        return totals
 
-    monkeypatch.setattr(inference, "discrete_laplace", silent)
+    monkeypatch.setattr(Draws, "add_noise", silent)
     return scales
 
 

@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
 from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.privacy.accounts.mechanisms_used import DiscreteLaplace
 from dpforest.privacy.accounts.protection import Neighbors
 from dpforest.privacy.inference_opening import (
     Universe,
@@ -58,11 +59,11 @@ from dpforest.privacy.inference_rules import (
     category_threshold,
     kind_of_counts,
 )
-from dpforest.privacy.mechanisms.noise import discrete_laplace
-from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records.value_counts import kind_counts, level_counts, magnitude_counts
 from dpforest.schema import Task
-from dpforest.schema.categories import Category
+from dpforest.schema.categories import Category, distinguishable
 from dpforest.schema.column_types import ColumnType, Types
 from dpforest.schema.features import (
     MAX_CATEGORIES,
@@ -87,20 +88,24 @@ def infer_schema(
     groups: Any,
     max_records_per_group: int | None,
     random_state: int | None,
+    draws: Draws | None = None,
 ) -> tuple[tuple[Feature, ...], Target | None, Ledger]:
-    """Describe a table for a price; `Schema.infer` has the parameters."""
+    """Describe a table for a price; `Schema.infer` has the parameters.
+
+    An auditor gives the draws.
+    """
     if not 0 < epsilon < math.inf:
         raise ValueError(f"epsilon must be positive and finite, got {epsilon}")
     if task not in get_args(Task):
         raise ValueError(f"task is {task!r}, expected one of {get_args(Task)}")
-    bits = RandomBits(random_state)
+    draws = draws or Draws(random_state)
     protection = protection_of(neighbors, groups, max_records_per_group)
-    ledger = Ledger(epsilon, delta, protection, reproducible_noise=bits.reproducible)
+    ledger = Ledger(epsilon, delta, protection, reproducible_noise=draws.reproducible)
     columns, label = read_columns(X, target)
     check_universe(universe, list(columns), label)
     known = declared_types(types, X, target, list(columns))
     if groups is not None:
-        columns = bounded(columns, groups, protection.max_records_per_group, bits)
+        columns = bounded(columns, groups, protection.max_records_per_group, draws)
     questions = [
         target_question(name, known.get(name), task)
         if name == label
@@ -109,7 +114,7 @@ def infer_schema(
         if name not in universe
     ]
     asked = [question for question in questions if question is not None]
-    inference = _Inference(ledger, bits, asked)
+    inference = _Inference(ledger, draws, asked)
     try:
         return _describe(inference, columns, label, universe)
     except SchemaError:
@@ -142,9 +147,9 @@ def _describe(
 class _Inference:
     """Asks what a column is, and then for its bounds or categories: debit, count, add noise."""
 
-    def __init__(self, ledger: Ledger, bits: RandomBits, questions: Sequence[Question]) -> None:
+    def __init__(self, ledger: Ledger, draws: Draws, questions: Sequence[Question]) -> None:
         self.ledger = ledger
-        self._bits = bits
+        self._draws = draws
         self._questions = {question.name: question for question in questions}
         self._prices = share_out(questions, ledger)
 
@@ -186,10 +191,12 @@ class _Inference:
         kept = np.flatnonzero(noisy >= threshold)
         if most is not None and kept.size > most:
             kept = np.sort(kept[np.argsort(-noisy[kept], kind="stable")[:most]])
-        return tuple(levels[i] for i in kept)
+        return distinguishable(levels[i] for i in kept)
 
     def _noisy(self, counts: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
-        return counts + discrete_laplace(scale, counts.size, self._bits)
+        self._draws.looked()
+        made = DiscreteLaplace(scale, self.ledger.protection.steps)
+        return self._draws.add_noise(AdditiveNoise(made), counts)
 
 
 def _feature(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
 from dpforest.privacy.accounts.protection import Neighbors, Protection
-from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records.groups import bound_groups
 from dpforest.records.observe import split_target
 from dpforest.schema.categories import Category
@@ -77,11 +77,11 @@ def declared_types(types: Types, X: Any, target: Any, names: list[str]) -> Mappi
 
 
 def bounded(
-    columns: Mapping[str, Column], groups: Any, max_records_per_group: int, bits: RandomBits
+    columns: Mapping[str, Column], groups: Any, max_records_per_group: int, draws: Draws
 ) -> dict[str, Column]:
     """Return the columns with at most so many records of each person."""
     n_rows = len(next(iter(columns.values())).to_numpy())
-    keep = bound_groups(groups, n_rows, max_records_per_group, bits.uniform_below)
+    keep = bound_groups(groups, n_rows, max_records_per_group, draws.below)
     return {name: _rows(column, keep) for name, column in columns.items()}
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpforest.exceptions import SchemaError
 from dpforest.records.value_counts import category_order
 from dpforest.schema import Task
-from dpforest.schema.categories import Category
+from dpforest.schema.categories import Category, distinguishable
 from dpforest.schema.features import (
     MAX_CATEGORIES,
     CategoricalFeature,
@@ -122,10 +122,9 @@ def _widened(low: float, high: float, integer: bool) -> tuple[float, float]:
 
 def _sorted_levels(column: Column) -> tuple[Category, ...]:
     _, distinct = column.levels()
-    column.require_plain(distinct)
     if not distinct:
         raise SchemaError(
             f"column {column.label}: no value to read categories from; leave the column out, or "
             "declare its categories in a schema"
         )
-    return tuple(sorted(distinct, key=category_order))
+    return distinguishable(sorted(distinct, key=category_order))
