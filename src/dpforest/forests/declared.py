@@ -12,8 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, dataclass_transform
 
-Check = Callable[[str, Any], object]
-"""``check(name, value)`` raises when the value will not do."""
+from dpforest.forests.parameters import Check, choice
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,11 @@ def parameter(default: Any, check: Check | None = None) -> Any:
     return Parameter(default, check)
 
 
+def one_of(default: Any, *others: Any) -> Any:
+    """Declare a parameter that is one of a few values; the first is the default."""
+    return Parameter(default, choice(default, *others))
+
+
 def fitted(*, init: Literal[False] = False) -> Any:
     """Declare an attribute that ``fit`` sets; there is none before."""
     return _FITTED
@@ -44,7 +48,7 @@ def fitted(*, init: Literal[False] = False) -> Any:
 _FITTED = object()
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(parameter, fitted))
+@dataclass_transform(kw_only_default=True, field_specifiers=(parameter, one_of, fitted))
 class Declared:
     """Gives a class the constructor that its declared parameters ask for.
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from dpforest.forests.base import PrivateEstimator
+from dpforest.forests.declared import fitted
 from dpforest.forests.files import named, of_group
 from dpforest.tables.routing import add_leaf_values
 from dpforest.trees.structure import Forest
@@ -20,8 +21,8 @@ Values = NDArray[np.float64]
 class TreeForest(PrivateEstimator):
     """Trees whose leaves hold released values; not to be used by itself."""
 
-    forest_: Forest
-    leaf_values_: Values
+    forest_: Forest = fitted()
+    leaf_values_: Values = fitted()
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {**named("forest", self.forest_.to_arrays()), "leaf_values": self.leaf_values_}
@@ -38,8 +39,7 @@ class TreeForest(PrivateEstimator):
 class VotingForest(ClassifierMixin, TreeForest):
     """Trees whose leaves vote for classes; not to be used by itself."""
 
-    classes_: NDArray[Any]
-    _leaf_votes: Values
+    _leaf_votes: Values = fitted()
 
     def predict_proba(self, X: Any) -> Values:
         """The votes for each class, as probabilities, shape (n, n_classes)."""
