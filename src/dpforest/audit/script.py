@@ -23,8 +23,8 @@ from dpforest.privacy.curator import Curator
 from dpforest.privacy.mechanisms import selection
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.records.local import LocalStore
 from dpforest.records.statistics import Statistic
-from dpforest.records.store import LocalStore
 
 DIGITS = 60
 Probabilities = tuple[Decimal, ...]

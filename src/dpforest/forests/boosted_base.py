@@ -25,9 +25,10 @@ from dpforest.forests.plan import (
     Purse,
     bin_share,
     bin_sizes,
-    make_loss,
+    on_grid,
     plan_boosting,
 )
+from dpforest.losses import Loss
 from dpforest.privacy.curator import Curator
 from dpforest.schema import Schema
 from dpforest.tables.encode import Encoding
@@ -135,8 +136,7 @@ class BoostedForest(PrivateEstimator):
     ) -> None:
         """Spend the share on trees."""
         purse = Purse(float(self.epsilon), float(self.delta))
-        facts = self._loss_facts()
-        loss = make_loss(purse=purse, price=purse.price(share), steps=1, **facts)
+        loss = on_grid(self._loss(), purse, purse.price(share), steps=1)
         asked = Asked(
             n_trees=_unless_auto(self.n_estimators),
             trees_per_round=_unless_auto(self.trees_per_round),
@@ -158,7 +158,7 @@ class BoostedForest(PrivateEstimator):
             plan = replace(plan, learning_rate=part * plan.learning_rate)
         price = purse.price(share, among=plan.n_trees)
         steps = self.ledger_.protection.steps
-        loss = make_loss(purse=purse, price=price, steps=steps, **facts)
+        loss = on_grid(self._loss(), purse, price, steps)
         grower = ObliviousGrower(
             self.encoding_.feature_bins,
             cut_weights(self.bin_weights_),
@@ -185,7 +185,7 @@ class BoostedForest(PrivateEstimator):
         """What the regressor pays to learn of its target; returns the share spent."""
         return Fraction(0)
 
-    def _loss_facts(self) -> dict[str, Any]:
+    def _loss(self) -> Loss:
         raise NotImplementedError
 
     def _keep_bins(self, bins: PrivateBins) -> None:

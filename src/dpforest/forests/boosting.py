@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from dpforest.forests.binning import nearest_shares
 from dpforest.forests.plan import BoostingPlan
+from dpforest.losses import IntegerLoss
 from dpforest.privacy.curator import Curator, GradientRelease
 from dpforest.privacy.mechanisms.additive import Price
-from dpforest.records.losses import IntegerLoss
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
@@ -86,7 +86,9 @@ def boost(
     label = f"trees of depth {plan.depth}, {plan.trees_per_round} a round"
     for n_trees in _round_sizes(plan):
         trees = grower.draw(n_trees, plan.depth)
-        release = _centred(curator.gradient_sums(trees, loss, price, label))
+        release = curator.gradient_sums(trees, loss, price, label)
+        if loss.loss.gradients_add_up_to_zero:
+            release = _centred(release)
         grower.learn(trees, release.gradients, release.deviation)
         values = leaf_values(release, plan)
         curator.add_to_scores(trees, values)
@@ -103,10 +105,8 @@ def leaf_values(release: GradientRelease, plan: BoostingPlan) -> NDArray[np.floa
 
 
 def _centred(release: GradientRelease) -> GradientRelease:
-    """The gradients of several classes add up to 0; taking out their mean takes out noise."""
+    """Where the gradients of all outputs add up to 0, taking out their mean takes out noise."""
     n_outputs = release.gradients.shape[2]
-    if n_outputs == 1:
-        return release
     gradients = release.gradients - release.gradients.mean(axis=2, keepdims=True)
     deviation = release.deviation * float(np.sqrt(1.0 - 1.0 / n_outputs))
     return release._replace(gradients=gradients, deviation=deviation)

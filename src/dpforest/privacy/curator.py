@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.spends import Amount, Branch, Gaussian, Pure, Spend
 from dpforest.privacy.greedy_releases import GreedyReleases
@@ -28,7 +29,6 @@ from dpforest.privacy.published import COUNT_REASON, SMOOTH_REASON, published_la
 from dpforest.privacy.tree_releases import Sampling as Sampling
 from dpforest.privacy.tree_releases import share_of_tree
 from dpforest.privacy.workload_answers import Answers, Question
-from dpforest.records.losses import IntegerLoss
 from dpforest.records.statistics import (
     BinCounts,
     GradientSums,
@@ -150,7 +150,7 @@ class Curator(GreedyReleases):
 
         The structure and the scores depend on what was released before. A record is in one leaf
         of each tree and adds integers of norm at most ``loss.grid`` there (L1 or L2, as the loss
-        says; `dpforest.records.losses` has the proof), so that is the sensitivity of a tree; the
+        says; `dpforest.losses.integer` has the proof), so that is the sensitivity of a tree; the
         trees add up.
         """
         private = not math.isinf(price.mu if isinstance(price, Gaussian) else price.epsilon)

@@ -12,7 +12,7 @@ from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.curator import Curator
 from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.records.groups import bound_groups
-from dpforest.records.store import LocalStore
+from dpforest.records.local import LocalStore
 from dpforest.schema import Schema
 from dpforest.tables.encode import check_columns, encode_labels, encode_target
 from dpforest.tables.frames import Frame
