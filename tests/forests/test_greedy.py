@@ -23,7 +23,7 @@ from dpforest.privacy.curator import Curator
 from dpforest.privacy.greedy_releases import GreedyReleases
 from dpforest.privacy.mechanisms.greedy_choices import Rule
 from dpforest.privacy.mechanisms.scores import score_of
-from dpforest.records.store import LocalStore
+from dpforest.records.local import LocalStore
 from dpforest.trees.level_budgets import LEVEL_BUDGETS
 
 CRITERIA = ["gini", "information_gain", "max", "f_max"]

@@ -24,7 +24,8 @@ from dpforest.audit.exhaustive import exhaust
 from dpforest.privacy import tree_releases
 from dpforest.privacy.mechanisms import splitting
 from dpforest.privacy.published import MEAN_REASON, REASONS
-from dpforest.records.statistics import Block, LeafSums, TargetGrid
+from dpforest.records.blocks import Block
+from dpforest.records.statistics import LeafSums, TargetGrid
 
 CHOICES = ["pay", "joint", "attribute"]
 SMALL = Schema(
@@ -197,7 +198,7 @@ def test_persons_are_protected_with_groups(census):
 
 
 def test_records_are_dealt_once(census, monkeypatch):
-    from dpforest.records.store import LocalStore
+    from dpforest.records.local import LocalStore
 
     dealt = []
     deal = LocalStore.deal

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from dpforest.exceptions import BudgetExceededError
+from dpforest.losses import IntegerLoss, Logistic
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Branch, Gaussian, Pure
 from dpforest.privacy.curator import Curator
 from dpforest.privacy.mechanisms.randomness import RandomBits
-from dpforest.records.losses import IntegerLoss
-from dpforest.records.store import LocalStore
+from dpforest.records.local import LocalStore
 from dpforest.schema import NumericFeature, Schema, Target
 from dpforest.tables.encode import Encoding
 from dpforest.tables.frames import Frame
@@ -24,8 +24,8 @@ N = 300
 SCHEMA = Schema((NumericFeature("a", 0, 1), NumericFeature("b", 0, 1)), Target(classes=(0, 1)))
 ENCODING = Encoding.from_schema(SCHEMA, max_bins=4)
 LOSSES = {
-    "pure": IntegerLoss("logistic", 1, 1, 1024, 0.5, 0.2),
-    "gaussian": IntegerLoss("logistic", 1, 2, 1024, 0.5, 0.37),
+    "pure": IntegerLoss(Logistic(), 1, 1024, 0.5, 0.2),
+    "gaussian": IntegerLoss(Logistic(), 2, 1024, 0.5, 0.37),
 }
 PRICES = {"pure": Pure(Fraction(1, 10)), "gaussian": Gaussian(0.05)}
 

@@ -17,7 +17,6 @@ Sampling = Literal["shared", "disjoint", "without_replacement", "bootstrap"]
 A bootstrap sample may hold a record several times, which no price here allows for: it is not
 private, and for the printed variants only.
 """
-SAMPLES: tuple[Sampling, ...] = ("without_replacement", "bootstrap")
 LEAVES_AT_ONCE = 1 << 17  # leaf numbers that stay in the second-level cache
 FEWEST_ROWS = 1 << 10  # below this, calling compiled code costs more than the cache saves
 
