@@ -204,6 +204,35 @@ def test_a_bounded_table_totals_the_kept_rows_only():
     assert store.total(BinCounts((0,), 3)).tolist() == [[1, 1, 0]]
 
 
+def test_scores_are_those_of_the_bins_that_the_trees_were_grown_on():
+    X, y = draw_records(np.random.default_rng(11), 60)
+    statistic = GradientSums(OBLIVIOUS, IntegerLoss(Squared(), 2, 4096, 0.5, 0.37))
+    values = np.random.default_rng(12).normal(0, 1, (TREES, 1, 8)).astype(np.float32)
+    totals = []
+    for look_first in (True, False):
+        store = cut_up(X, y, [25])
+        store.encode(Encoding.from_schema(SCHEMA, max_bins=2), by_feature=True)
+        store.start_scores(1)
+        store.add_to_scores(OBLIVIOUS, values)
+        if look_first:
+            store.total(RecordCount())
+        store.encode(ENCODING, by_feature=True)
+        totals.append(store.total(statistic))
+    np.testing.assert_array_equal(*totals)
+
+
+def test_starting_again_forgets_the_trees_before():
+    X, y = draw_records(np.random.default_rng(11), 60)
+    statistic = GradientSums(OBLIVIOUS, IntegerLoss(Squared(), 2, 4096, 0.5, 0.37))
+    store = cut_up(X, y, [25])
+    store.encode(ENCODING, by_feature=True)
+    store.start_scores(1)
+    before = store.total(statistic)
+    store.add_to_scores(OBLIVIOUS, np.ones((TREES, 1, 8), np.float32))
+    store.start_scores(1)
+    np.testing.assert_array_equal(store.total(statistic), before)
+
+
 def test_binning_anew_keeps_parts_samples_and_scores():
     X, y = draw_records(np.random.default_rng(7), 50)
     store = cut_up(X, y, [20])

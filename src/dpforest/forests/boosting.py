@@ -37,11 +37,12 @@ class BoostedTrees:
         """All rounds as one; the leaves that shallower trees lack are 0."""
         trees = ObliviousTrees.stack([part.trees for part in rounds])
         widest = max(part.values.shape[2] for part in rounds)
-        values = [
-            np.pad(part.values, ((0, 0), (0, 0), (0, widest - part.values.shape[2])))
-            for part in rounds
-        ]
-        return cls(trees, np.concatenate(values))
+        values = np.zeros((trees.n_trees, rounds[0].values.shape[1], widest), np.float32)
+        stop = 0
+        for part in rounds:
+            start, stop = stop, stop + part.trees.n_trees
+            values[start:stop, :, : part.values.shape[2]] = part.values
+        return cls(trees, values)
 
     def __getitem__(self, which: slice) -> BoostedTrees:
         """Some of the trees."""

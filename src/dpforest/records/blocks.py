@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ FEWEST_ROWS = 1 << 10  # below this, calling compiled code costs more than the c
 
 Members = NDArray[np.uint8] | NDArray[np.int32]
 Leaves = NDArray[np.uint32]
+Number = TypeVar("Number", bound=np.generic)
 ONCE: Members = np.empty((0, 0), np.uint8)
 
 
@@ -60,6 +61,11 @@ class Block(NamedTuple):
             yield self.rows(slice(start, start + n_rows))
 
 
+def front(buffer: NDArray[Number], n_rows: int, n: int) -> NDArray[Number]:
+    """The front of a buffer as a table, in one piece: kernels are compiled for no other."""
+    return buffer[: n_rows * n].reshape(n_rows, n)
+
+
 def seen_leaves(
     block: Block, forest: Forest, sampling: Sampling
 ) -> Iterator[tuple[Block, Leaves, Members]]:
@@ -78,7 +84,7 @@ def seen_leaves(
     n_rows = max(FEWEST_ROWS, LEAVES_AT_ONCE // max(n_trees, 1))
     buffer = np.empty(n_trees * min(n_rows, len(block.target)), np.uint32)
     for piece in block.pieces(n_rows):
-        leaves = buffer[: n_trees * len(piece.target)].reshape(n_trees, -1)
+        leaves = front(buffer, n_trees, len(piece.target))
         times = ONCE
         if sampling == "shared":
             routing_kernels.find_leaves(piece.bins, arrays, leaves)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpforest.losses import IntegerLoss
 from dpforest.records import counting_kernels, gradient_kernels, histogram_kernels
-from dpforest.records.blocks import Block, seen_leaves
+from dpforest.records.blocks import Block, front, seen_leaves
 from dpforest.records.blocks import Sampling as Sampling
 from dpforest.tables import routing_kernels
 from dpforest.trees.oblivious import ObliviousTrees
@@ -207,18 +207,19 @@ class GradientSums:
 
     def add(self, block: Block, total: NDArray[np.int64]) -> None:
         """Add the gradients and Hessians, on the integer grid of the loss."""
-        loss, trees = self.loss, self.trees.routing_arrays
-        n_rows = max(gradient_kernels.WIDE_BLOCK, DERIVATIVES_AT_ONCE // loss.n_outputs)
+        loss, n_outputs, n_trees = self.loss, self.loss.n_outputs, self.trees.n_trees
+        n_rows = max(gradient_kernels.WIDE_BLOCK, DERIVATIVES_AT_ONCE // n_outputs)
+        most = min(n_rows, len(block.target))
+        numbers, curvatures = np.empty(n_outputs * most), np.empty(most)
+        bytes_ = np.empty(n_trees * most, np.uint8)
+        trees, limits = self.trees.routing_arrays, loss.limits
         for piece in block.pieces(n_rows):
             assert piece.scores is not None
             n = len(piece.target)
-            slopes, curvatures = np.empty((loss.n_outputs, n)), np.empty(n)
-            leaves = np.empty((self.trees.n_trees, n), np.uint8)
-            loss.loss.derivatives(piece.scores, piece.target, slopes, curvatures)
+            slopes, leaves = front(numbers, n_outputs, n), front(bytes_, n_trees, n)
+            loss.loss.derivatives(piece.scores, piece.target, slopes, curvatures[:n])
             routing_kernels.find_oblivious_leaves(piece.bins.T, trees, leaves)
-            gradient_kernels.sum_gradients(
-                slopes, curvatures, loss.limits, loss.norm, leaves, total
-            )
+            gradient_kernels.sum_gradients(slopes, curvatures[:n], limits, loss.norm, leaves, total)
 
 
 @dataclass(frozen=True)

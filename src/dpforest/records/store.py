@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ DrawBelow = Callable[[int, int], NDArray[np.int64]]
 """``draw(m, size)``: that many independent uniform draws from 0, ..., m - 1."""
 Trained = tuple[Forest, NDArray[np.float64]]
 """Released trees and the votes of their leaves, shape (n_leaves, n_classes)."""
+Released = tuple[ObliviousTrees, NDArray[np.float32]]
+"""Released oblivious trees and what their leaves add to scores."""
+Result = TypeVar("Result")
 
 
 class Records(NamedTuple):
@@ -60,6 +63,7 @@ class RecordStore(ABC):
     def __init__(self, n_jobs: int | None = None) -> None:
         self._n_jobs = n_jobs
         self._kept: list[Block] | None = None
+        self._news: list[Released] = []
 
     @abstractmethod
     def blocks(self) -> Iterator[Records]:
@@ -79,6 +83,8 @@ class RecordStore(ABC):
             The features to bin.
         """
         order: Literal["C", "F"] = "F" if by_feature else "C"
+        if self._news:
+            self._visit(lambda block: None)  # trees of the old bins
 
         def bins(records: Records) -> NDArray[np.uint8]:
             every = encoding.bins(records.frame, self._n_jobs, order=order, only=only)
@@ -91,16 +97,18 @@ class RecordStore(ABC):
 
     def start_scores(self, n_outputs: int) -> None:
         """Give every record a score of 0 for each output of a model to be boosted."""
+        self._news = []
         self._kept = [
             block._replace(scores=np.zeros((n_outputs, len(block.target)), np.float32))
             for block in self._blocks
         ]
 
     def add_to_scores(self, trees: ObliviousTrees, values: NDArray[np.float32]) -> None:
-        """Add released trees to the scores; ``values`` has shape (trees, outputs, leaves)."""
-        for block in self._blocks:
-            assert block.scores is not None
-            add_tree_values(trees, block.bins, values, block.scores, self._n_jobs)
+        """Add released trees to the scores; ``values`` has shape (trees, outputs, leaves).
+
+        It is done when records are visited next: one visit a round of boosting, not two.
+        """
+        self._news.append((trees, values))
 
     def deal(self, n_parts: int, draw: DrawBelow) -> None:
         """Give each record a part by a draw of its own: parts stay as others come and go."""
@@ -155,14 +163,25 @@ class RecordStore(ABC):
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
         """The exact total of a statistic, for the curator's eyes only: a thread a run of rows."""
         total = np.zeros(statistic.shape, np.int64)
-        for block in self._blocks:
-            for part in map_rows(
-                lambda rows, block=block: total_of(statistic, block.rows(rows)),
-                len(block.target),
-                self._n_jobs,
-            ):
-                total += part
+        for part in self._visit(lambda block: total_of(statistic, block)):
+            total += part
         return total
+
+    def _visit(self, work: Callable[[Block], Result]) -> list[Result]:
+        """Do some work on all records, a thread for each run of rows, their scores brought up."""
+        news, self._news = self._news, []
+        results: list[Result] = []
+        for block in self._blocks:
+
+            def on_rows(rows: slice, block: Block = block) -> Result:
+                some = block.rows(rows)
+                for trees, values in news:
+                    assert some.scores is not None
+                    add_tree_values(trees, some.bins, values, some.scores, n_jobs=1)
+                return work(some)
+
+            results += map_rows(on_rows, len(block.target), self._n_jobs)
+        return results
 
     @property
     def _blocks(self) -> list[Block]:
