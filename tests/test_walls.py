@@ -125,7 +125,7 @@ def test_import_contracts_hold():
     ("file", "line"),
     [
         ("trees/votes.py", "from dpforest.records import store"),
-        ("forests/random.py", "from dpforest.records.store import LocalStore"),
+        ("forests/random.py", "from dpforest.records.store import RecordStore"),
         ("forests/random.py", "from dpforest.privacy.mechanisms import noise"),
         ("privacy/desk.py", "from dpforest.forests import random"),
         ("records/store.py", "from dpforest.privacy.accounts import ledger"),

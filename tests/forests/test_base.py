@@ -27,7 +27,7 @@ from dpforest import (
     load_model,
 )
 from dpforest.privacy.accounts.ledger import Ledger, Protection, Pure, Spend
-from dpforest.records.store import LocalStore
+from dpforest.records.local import LocalStore
 
 
 @pytest.fixture(scope="module")

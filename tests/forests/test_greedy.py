@@ -25,7 +25,7 @@ from dpforest.privacy import greedy_splits, leaves
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.greedy_choices import Rule
 from dpforest.privacy.mechanisms.scores import score_of
-from dpforest.records.store import LocalStore
+from dpforest.records.local import LocalStore
 from dpforest.trees.level_budgets import LEVEL_BUDGETS, share_out
 
 CRITERIA = ["gini", "information_gain", "max", "f_max"]

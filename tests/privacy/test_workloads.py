@@ -16,7 +16,7 @@ from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.strategies import Change, Identity, choose_strategy
 from dpforest.privacy.mechanisms.strategies.choose import build_strategy
-from dpforest.privacy.opening import open_table
+from dpforest.privacy.opening import open_desk
 from dpforest.privacy.populations import SMALL_DOMAIN, Cells, OwnLeaves, half_votes
 from dpforest.privacy.workloads import Question, answer_workloads
 from dpforest.tables.folded import FoldedEncoding
@@ -35,9 +35,11 @@ STUMPS = Paths((3, 2), np.array([[0, -1], [1, -1], [2, -1], [-1, 0], [-1, 1]]))
 
 def open_world(world, *, epsilon=EPSILON, delta=0.0, neighbors="add_remove", draws=None):
     table = np.array(world).reshape(-1, 3)
-    ledger = Ledger(epsilon, delta, Protection(neighbors))
     draws = draws or Draws(0)
-    desk = open_table(Frame(table[:, :2]), table[:, 2], SCHEMA, ledger=ledger, draws=draws)
+    desk = open_desk(
+        Frame(table[:, :2]), table[:, 2], SCHEMA, budget=(epsilon, delta),
+        protection=Protection(neighbors), draws=draws,
+    )  # fmt: skip
     desk.encode(FoldedEncoding.from_schema(SCHEMA))
     return desk
 
@@ -156,7 +158,7 @@ def test_control_a_label_that_settles_equals_changes_by_two_votes():
 
 
 @pytest.mark.parametrize("price", [Pure(0.5), Gaussian(0.3)])
-def test_the_error_of_released_leaf_counts_is_the_expected_one(price):
+def test_the_error_of_released_leaf_values_is_the_expected_one(price):
     """300 releases each: the mean squared error is within 6 standard errors (error rate 1e-8)."""
     world = list(RECORDS) * 3
     table = np.array(world)

@@ -41,14 +41,16 @@ class PrivateEstimator(SavedEstimator):
     spends nothing, and then ``_train`` plans, grows and releases at the desk.
     """
 
-    epsilon: float = parameter(1.0, checks.epsilon)
-    schema: Schema | dict[str, Any] | None = parameter(None)
-    n_hint: int | None = parameter(None, checks.optional(checks.count()))
-    neighbors: Neighbors = one_of("add_remove", "replace_one")
-    max_records_per_group: int | None = parameter(None, checks.optional(checks.count()))
-    random_state: Any = parameter(None)
-    n_jobs: int | None = parameter(None, checks.threads)
-    verbose: bool = parameter(False)
+    epsilon: float = parameter(default=1.0, check=checks.epsilon)
+    schema: Schema | dict[str, Any] | None = parameter(default=None)
+    n_hint: int | None = parameter(default=None, check=checks.optional(checks.count()))
+    neighbors: Neighbors = one_of("add_remove", "replace_one", default="add_remove")
+    max_records_per_group: int | None = parameter(
+        default=None, check=checks.optional(checks.count())
+    )
+    random_state: Any = parameter(default=None)
+    n_jobs: int | None = parameter(default=None, check=checks.threads)
+    verbose: bool = parameter(default=False)
 
     n_features_in_: int = fitted()
     classes_: NDArray[Any] = fitted()

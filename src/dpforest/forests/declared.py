@@ -23,7 +23,7 @@ class Parameter:
     check: Check | None
 
 
-def parameter(default: Any, check: Check | None = None) -> Any:
+def parameter(*, default: Any, check: Check | None = None) -> Any:
     """Declare a parameter of an estimator.
 
     Parameters
@@ -35,9 +35,9 @@ def parameter(default: Any, check: Check | None = None) -> Any:
     return Parameter(default, check)
 
 
-def one_of(default: Any, *others: Any) -> Any:
-    """Declare a parameter that is one of a few values; the first is the default."""
-    return Parameter(default, choice(default, *others))
+def one_of(*choices: Any, default: Any) -> Any:
+    """Declare a parameter that is one of a few values."""
+    return Parameter(default, choice(*choices))
 
 
 def fitted(*, init: Literal[False] = False) -> Any:
@@ -55,9 +55,9 @@ class Declared:
     Examples
     --------
     >>> class Tree(Declared):
-    ...     depth: int = parameter(3)
+    ...     depth: int = parameter(default=3)
     >>> class Forest(Tree):
-    ...     trees: int = parameter(10)
+    ...     trees: int = parameter(default=10)
     >>> Forest(trees=5).depth, list(inspect.signature(Forest).parameters)
     (3, ['depth', 'trees'])
     """

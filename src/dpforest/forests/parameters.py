@@ -52,7 +52,7 @@ def check_count_or_auto(name: str, value: Any, low: int = 1) -> None:
         check_count(name, value, low)
 
 
-def check_positive_or_auto(name: str, value: Any) -> None:
+def positive_or_auto(name: str, value: Any) -> None:
     """A positive number, or "auto"."""
     if isinstance(value, str):
         check_choice(name, value, ("auto",))

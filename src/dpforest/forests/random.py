@@ -99,14 +99,14 @@ class RandomDecisionForestClassifier(VotingForest):
     1.0
     """
 
-    n_estimators: int | Auto = parameter("auto", checks.count_or_auto())
-    max_depth: int | Auto = parameter("auto", checks.count_or_auto())
-    splits: Literal["binary", "multiway"] = one_of("binary", "multiway")
-    sampling: Literal["shared", "disjoint"] = one_of("shared", "disjoint")
-    leaves: Literal["counts", "label"] = one_of("counts", "label")
-    voting: Voting = one_of("averaging", *VOTING)
-    pruning: Literal["snr"] | None = one_of(None, "snr")
-    max_bins: int = parameter(255, checks.count(low=2))
+    n_estimators: int | Auto = parameter(default="auto", check=checks.count_or_auto())
+    max_depth: int | Auto = parameter(default="auto", check=checks.count_or_auto())
+    splits: Literal["binary", "multiway"] = one_of("binary", "multiway", default="binary")
+    sampling: Literal["shared", "disjoint"] = one_of("shared", "disjoint", default="shared")
+    leaves: Literal["counts", "label"] = one_of("counts", "label", default="counts")
+    voting: Voting = one_of(*VOTING, default="averaging")
+    pruning: Literal["snr"] | None = one_of(None, "snr", default=None)
+    max_bins: int = parameter(default=255, check=checks.count(low=2))
 
     _confidence: Values = fitted()
 

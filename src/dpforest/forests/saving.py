@@ -31,14 +31,14 @@ class SavedEstimator(Declared, BaseEstimator):
     schema_: Schema = fitted()
     ledger_: Ledger = fitted()
     encoding_: Encoding = fitted()
-    _complete: bool = fitted()  # whether the latest fit came to its end
+    _complete = False  # whether the latest fit came to its end
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         ESTIMATORS[cls.__name__] = cls
 
     def __sklearn_is_fitted__(self) -> bool:
-        return getattr(self, "_complete", False)
+        return self._complete
 
     def save(self, path: str | Path, *, overwrite: bool = False, table: str | None = None) -> None:
         """Write the fitted model to a file: JSON and plain arrays, safe to read.
@@ -116,7 +116,7 @@ class SavedEstimator(Declared, BaseEstimator):
 def estimators() -> dict[str, type[SavedEstimator]]:
     """Every estimator of the library by its name, loaded if it was not."""
     for name in dpforest.__all__:
-        if name[0].isupper():
+        if name[0].isupper() or name == "literature":
             getattr(dpforest, name)  # classes load when first named, and estimators register
     return ESTIMATORS
 

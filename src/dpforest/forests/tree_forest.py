@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from dpforest.trees.structure import Forest
 from dpforest.trees.votes import normalise
 
 Values = NDArray[np.float64]
+LeafVoting = Literal["averaging", "majority", "weighted"]
+LEAF_VOTING: tuple[LeafVoting, ...] = get_args(LeafVoting)
 
 
 class TreeForest(PrivateEstimator):

@@ -7,11 +7,17 @@ Recipes are data, in ``recipes/``.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Literal
 
 from dpforest.forests.base import PrivateEstimator
+from dpforest.literature.printed.greedy import PrintedGreedyForest
+from dpforest.literature.printed.median import (
+    PrintedMedianForestClassifier,
+    PrintedMedianForestRegressor,
+)
+from dpforest.literature.printed.random import SmoothLabelForest, SnrForest
 from dpforest.literature.recipes import Description, Figure, Paper, Parts, recipes
 from dpforest.literature.rules import resolve
 from dpforest.schema import Schema
@@ -19,6 +25,11 @@ from dpforest.schema import Schema
 __all__ = ["Description", "Figure", "Paper", "Parts", "describe", "make", "names"]
 
 Variant = Literal["repaired", "as_published"]
+PRINTED: dict[str, type[PrivateEstimator]] = {
+    "GreedyForestClassifier": PrintedGreedyForest,
+    "MedianForestClassifier": PrintedMedianForestClassifier,
+    "MedianForestRegressor": PrintedMedianForestRegressor,
+}
 
 
 def names() -> tuple[str, ...]:
@@ -105,12 +116,24 @@ def make(
     recipe = describe(name)
     parameters = _parameters(recipe, variant)
     public = Schema.from_dict(schema) if isinstance(schema, Mapping) else schema
-    module, kind = recipe.estimator.split(":")
     chosen = {key: resolve(value, public) for key, value in parameters.items()} | overrides
-    estimator: PrivateEstimator = getattr(import_module(module), kind)(
-        epsilon=epsilon, schema=schema, random_state=random_state, **chosen
-    )
-    return estimator
+    printed = variant == "as_published" and recipe.as_published is not None
+    kind = _printed(recipe) if printed else _estimator(recipe)
+    return kind(epsilon=epsilon, schema=schema, random_state=random_state, **chosen)
+
+
+def _estimator(recipe: Description) -> Callable[..., PrivateEstimator]:
+    module, name = recipe.estimator.split(":")
+    kind: Callable[..., PrivateEstimator] = getattr(import_module(module), name)
+    return kind
+
+
+def _printed(recipe: Description) -> Callable[..., PrivateEstimator]:
+    """The forest that follows the print of a recipe."""
+    name = recipe.estimator.split(":")[1]
+    if name == "RandomDecisionForestClassifier":
+        return SnrForest if recipe.parameters.get("pruning") == "snr" else SmoothLabelForest
+    return PRINTED[name]
 
 
 def _parameters(recipe: Description, variant: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from dpforest.privacy.accounts.spends import Amount
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records.groups import bound_groups
-from dpforest.records.store import LocalStore
+from dpforest.records.local import LocalStore
 from dpforest.schema import Schema
 from dpforest.tables.encode import check_columns, encode_labels, encode_target
 from dpforest.tables.frames import Frame

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest.privacy.accounts.accounting import mu_of_discrete_gaussian
+from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Gaussian, Pure
-from dpforest.privacy.mechanisms.additive import AdditiveNoise, finest_grid
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.privacy.mechanisms.noise import GAUSSIAN_LIMIT, LAPLACE_LIMIT
 from dpforest.privacy.mechanisms.randomness import RandomBits
 

@@ -6,8 +6,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from dpforest.privacy.mechanisms.scores import STEP
-from dpforest.privacy.published_greedy import (
+from dpforest.literature.printed.flaws import (
     FLAWS,
     REASONS,
     Flaw,
@@ -15,6 +14,7 @@ from dpforest.privacy.published_greedy import (
     gain_ratio_utilities,
     selected_trees,
 )
+from dpforest.privacy.mechanisms.scores import STEP
 
 
 def test_every_flaw_has_a_reason():

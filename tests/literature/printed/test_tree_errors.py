@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dpforest.records import tree_errors
+from dpforest.literature.printed import tree_errors
+from dpforest.records.local import LocalStore
 from dpforest.records.statistics import LeafClassCounts
-from dpforest.records.store import LocalStore
 from dpforest.schema import NumericFeature, Schema, Target
 from dpforest.tables.encode import Encoding
 from dpforest.tables.frames import Frame
@@ -90,9 +90,10 @@ def test_weights_are_the_numbers_of_trees_that_are_wrong(world):
 
 
 def test_where_no_tree_is_wrong_all_records_weigh_alike(world):
-    store, forest, _, _, _ = world
+    _, forest, _, _, _ = world
     asked = []
-    right = LocalStore(store._frame, np.zeros(50, np.int32), n_jobs=1)
+    X = np.random.default_rng(0).random((50, 2))
+    right = LocalStore(Frame(X).select(SCHEMA), np.zeros(50, np.int32), n_jobs=1)
     right.encode(ENCODING)
     right.bootstrap(2, drawing(asked), (forest, np.eye(3)[np.zeros(forest.n_leaves, int)]))
     assert asked == [(50, 50)] * 2
