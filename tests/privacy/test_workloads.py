@@ -9,7 +9,6 @@ import pytest
 from scipy import sparse
 
 from dpforest import CategoricalFeature, Schema, Target
-from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
@@ -218,8 +217,8 @@ def test_large_domains_are_counted_table_by_table():
     )
     X, y = rng.integers(0, 4, (n, d)), rng.integers(0, 2, n)
     assert 4**d > SMALL_DOMAIN
-    ledger = Ledger(math.inf, 0.0, Protection())
-    desk = open_table(Frame(X), y, schema, ledger=ledger, draws=Draws(0))
+    budget = {"budget": (math.inf, 0.0), "protection": Protection()}
+    desk = open_desk(Frame(X), y, schema, **budget, draws=Draws(0))
     desk.encode(FoldedEncoding.from_schema(schema))
     workload = marginals((4,) * d, [(0, 8), (3,)])
     strategy = build_strategy("marginals", workload, 1)

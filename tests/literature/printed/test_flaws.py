@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpforest.literature.printed.flaws import (
-    FLAWS,
+    NEEDS,
     REASONS,
     Flaw,
     are_pure,
@@ -18,7 +18,7 @@ from dpforest.privacy.mechanisms.scores import STEP
 
 
 def test_every_flaw_has_a_reason():
-    assert set(REASONS) == set(FLAWS) == set(get_args(Flaw))
+    assert set(REASONS) == set(NEEDS) == set(get_args(Flaw))
 
 
 def entropy(counts):

@@ -41,7 +41,8 @@ def check(kinds, records, *, most, variant, epsilon=1.0, **options):
 
 def smooth(variant, *, most=4, n_estimators=1, epsilon=1.0):
     return check(
-        SMOOTH, [(0, 0), (0, 1)], most=most, variant=variant, epsilon=epsilon, schema=ONE, leaves="label", sampling="disjoint",
+        SMOOTH, [(0, 0), (0, 1)], most=most, variant=variant, epsilon=epsilon, schema=ONE,
+        leaves="label", sampling="disjoint",
         n_estimators=n_estimators,
     )  # fmt: skip
 
