@@ -26,7 +26,7 @@ from dpforest.forests.provenance import Provenance
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.opening import open_ledger
 from dpforest.privacy.accounts.protection import Protection
-from dpforest.privacy.accounts.spends import Pure, exact, spends_of
+from dpforest.privacy.accounts.spends import Pure, exact, require_made
 from dpforest.privacy.counts import count
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.draws import Draws
@@ -317,9 +317,7 @@ class PrivateEstimator(BaseEstimator):
         """Take back what `_facts` and `_arrays` gave; a family takes back its own."""
         self.schema_ = Schema.from_dict(facts["schema"])
         self.ledger_ = Ledger.from_dict(facts["ledger"])
-        entries = [entry for stage in self.ledger_.stages for entry in stage.entries]
-        if any(spend.made is None for spend in spends_of(entries)):
-            raise ValueError("a release does not say what it was made of")
+        require_made(self.ledger_.entries)
         if facts["seeded"] != self.ledger_.reproducible_noise:
             raise ValueError("the ledger and the file differ on whether there was a seed")
         self.n_features_in_ = int(facts["n_features_in"])
