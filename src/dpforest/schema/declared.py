@@ -217,7 +217,7 @@ class Schema:
             PrivacyLeakWarning,
             stacklevel=2,
         )
-        ledger = Ledger(0, 0, Protection())
+        ledger = Ledger(0, 0, Protection(), kind="schema")
         ledger.void(
             "the schema (bounds, categories, classes) was read from the data and not paid for: "
             "declare a Schema, or pay for one with Schema.infer"

@@ -1,7 +1,5 @@
 """Open the ledger of a fit: what its budget stands on top of."""
 
-from dataclasses import replace
-
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Amount
@@ -65,4 +63,4 @@ def _stages_of(schema: Schema) -> list[Stage]:
     """What was paid for a schema."""
     if schema.ledger is None:
         return []
-    return [replace(stage, kind="schema") for stage in schema.ledger.stages if stage.entries]
+    return [stage for stage in schema.ledger.stages if stage.entries]
