@@ -33,7 +33,8 @@ def open_ledger(
 
     Examples
     --------
-    >>> schema = Schema.infer([[age] for age in range(20, 60)] * 50, epsilon=1.0)
+    >>> X = [[age] for age in range(20, 60)] * 50
+    >>> schema = Schema.infer(X, epsilon=1.0, types={"x0": "integer"})
     >>> open_ledger(schema, 0.5, 0.0, Protection(), reproducible=False).epsilon
     1.0
     """
