@@ -210,12 +210,6 @@ def test_numbers_of_numpy_are_saved(tmp_path, census):
     assert load_model(tmp_path / "model.dpforest").n_estimators == 3
 
 
-def test_flaws_are_named_in_a_tuple():
-    for published in (None, {"pure_stop"}, "pure_stop"):
-        with pytest.raises(TypeError, match="tuple"):
-            GreedyForestClassifier(published=published).fit(None, None)
-
-
 def test_nothing_is_totalled_before_it_is_debited(census, monkeypatch):
     seen = []
     total = LocalStore.total

@@ -17,7 +17,7 @@ from dpforest.forests.declared import Declared, fitted
 from dpforest.forests.files import SavedModel, read_model, write_model
 from dpforest.forests.provenance import Provenance
 from dpforest.privacy.accounts.ledger import Ledger
-from dpforest.privacy.accounts.spends import spends_of
+from dpforest.privacy.accounts.spends import require_made
 from dpforest.schema import Schema
 from dpforest.tables.encode import Encoding
 
@@ -101,9 +101,7 @@ class SavedEstimator(Declared, BaseEstimator):
         """Take back what `_facts` and `_arrays` gave; a family takes back its own."""
         self.schema_ = Schema.from_dict(facts["schema"])
         self.ledger_ = Ledger.from_dict(facts["ledger"])
-        entries = [entry for stage in self.ledger_.stages for entry in stage.entries]
-        if any(spend.made is None for spend in spends_of(entries)):
-            raise ValueError("a release does not say what it was made of")
+        require_made(self.ledger_.entries)
         if facts["seeded"] != self.ledger_.reproducible_noise:
             raise ValueError("the ledger and the file differ on whether there was a seed")
         self.n_features_in_ = int(facts["n_features_in"])

@@ -117,7 +117,8 @@ class Schema:
 
         Examples
         --------
-        >>> schema = Schema.infer([[age, age % 7] for age in range(20, 60)] * 50, epsilon=1.0)
+        >>> X = [[age, age % 7] for age in range(20, 60)] * 50
+        >>> schema = Schema.infer(X, epsilon=1.0, types={"x0": "integer", "x1": "integer"})
         >>> schema.select(["x0"]).ledger.epsilon
         1.0
         """
@@ -132,7 +133,8 @@ class Schema:
 
         Examples
         --------
-        >>> schema = Schema.infer([[age] for age in range(20, 60)] * 50, epsilon=1.0)
+        >>> X = [[age] for age in range(20, 60)] * 50
+        >>> schema = Schema.infer(X, epsilon=1.0, types={"x0": "integer"})
         >>> wider = schema.replace(NumericFeature("x0", low=0, high=120, integer=True))
         >>> wider.features[0].high, wider.ledger.epsilon
         (120.0, 1.0)
@@ -217,7 +219,7 @@ class Schema:
             PrivacyLeakWarning,
             stacklevel=2,
         )
-        ledger = Ledger(0, 0, Protection())
+        ledger = Ledger(0, 0, Protection(), kind="schema")
         ledger.void(
             "the schema (bounds, categories, classes) was read from the data and not paid for: "
             "declare a Schema, or pay for one with Schema.infer"

@@ -48,8 +48,14 @@ def read_target(item: object) -> Target:
 def read_ledger(item: object) -> "Ledger":
     """Read what a schema cost."""
     from dpforest.privacy.accounts.ledger import Ledger
+    from dpforest.privacy.accounts.spends import require_made
 
-    return Ledger.from_dict(mapping(item, "ledger"))
+    ledger = Ledger.from_dict(mapping(item, "ledger"))
+    try:
+        require_made(ledger.entries)
+    except ValueError as error:
+        raise SchemaError(f"schema: its ledger was edited: {error}") from None
+    return ledger
 
 
 def mapping(item: object, where: str) -> Mapping[str, Any]:

@@ -69,6 +69,7 @@ def test_settings_that_no_print_has_are_refused(census, settings, message):
         make(census, **settings).fit(census.X, census.y)
 
 
-def test_a_bare_name_is_refused(census):
+@pytest.mark.parametrize("flaws", [None, {"pure_stop"}, "pure_stop"])
+def test_flaws_are_named_in_a_tuple(census, flaws):
     with pytest.raises(TypeError, match="tuple of names"):
-        make(census, flaws="pure_stop").fit(census.X, census.y)
+        make(census, flaws=flaws).fit(census.X, census.y)

@@ -79,8 +79,9 @@ class PrintedGreedyForest(GreedyForestClassifier):
     _phase = PrintedPhase
 
     def _check(self, groups: Any) -> None:
-        super()._check(groups)
+        self.check_parameters()
         check_flaws(self)
+        super()._check(groups)
 
     def _train(self, desk: Desk, rng: np.random.Generator) -> None:
         follow_the_print(desk, [REASONS[flaw] for flaw in REASONS if flaw in self.flaws])

@@ -1,7 +1,5 @@
 """Open the ledger of a fit: what its budget stands on top of."""
 
-from dataclasses import replace
-
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Amount
@@ -35,7 +33,8 @@ def open_ledger(
 
     Examples
     --------
-    >>> schema = Schema.infer([[age] for age in range(20, 60)] * 50, epsilon=1.0)
+    >>> X = [[age] for age in range(20, 60)] * 50
+    >>> schema = Schema.infer(X, epsilon=1.0, types={"x0": "integer"})
     >>> open_ledger(schema, 0.5, 0.0, Protection(), reproducible=False).epsilon
     1.0
     """
@@ -65,4 +64,4 @@ def _stages_of(schema: Schema) -> list[Stage]:
     """What was paid for a schema."""
     if schema.ledger is None:
         return []
-    return [replace(stage, kind="schema") for stage in schema.ledger.stages if stage.entries]
+    return [stage for stage in schema.ledger.stages if stage.entries]

@@ -41,6 +41,7 @@ class AdditiveNoise:
 
         Examples
         --------
+        >>> from dpforest.privacy.accounts.spends import Pure
         >>> round(AdditiveNoise.for_price(Pure(0.5), l1=2, l2=2.0).deviation, 2)
         5.64
         """
