@@ -41,7 +41,7 @@ from dpforest.records.observe import (
     split_target,
 )
 from dpforest.schema import Task
-from dpforest.schema.categories import Category
+from dpforest.schema.categories import Category, distinguishable
 from dpforest.schema.features import (
     MAX_CATEGORIES,
     CategoricalFeature,
@@ -146,7 +146,7 @@ class _Inference:
         kept = np.flatnonzero(noisy >= category_threshold(scale, self._delta, steps))
         if most is not None and kept.size > most:
             kept = np.sort(kept[np.argsort(-noisy[kept], kind="stable")[:most]])
-        return tuple(levels[i] for i in kept)
+        return distinguishable(levels[i] for i in kept)
 
     def _noisy(self, counts: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
         return counts + discrete_laplace(scale, counts.size, self._bits)
