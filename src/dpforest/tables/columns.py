@@ -178,7 +178,8 @@ def as_array(data: Any, label: str, *, exact: bool = False) -> Array:
 
 
 def _pandas_factors(native: Any, label: str) -> tuple[Codes, list[Any]]:
-    if native.dtype == object:
+    infer_dtype = nw.get_native_namespace(native).api.types.infer_dtype
+    if native.dtype == object and infer_dtype(native, skipna=True) != "string":
         values = native.tolist()
         types = check_values(values, label)
         if sum(not issubclass(kind, str) for kind in types) > 1:
