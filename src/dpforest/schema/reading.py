@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpforest.exceptions import SchemaError
+from dpforest.schema import doors
 from dpforest.schema.features import (
     CategoricalFeature,
     Feature,
@@ -47,14 +48,7 @@ def read_target(item: object) -> Target:
 
 def read_ledger(item: object) -> "Ledger":
     """Read what a schema cost."""
-    from dpforest.privacy.accounts.ledger import Ledger
-    from dpforest.privacy.accounts.spends import require_made
-
-    ledger = Ledger.from_dict(mapping(item, "ledger"))
-    try:
-        require_made(ledger.entries)
-    except ValueError as error:
-        raise SchemaError(f"schema: its ledger was edited: {error}") from None
+    ledger: Ledger = doors.read_ledger(mapping(item, "ledger"))
     return ledger
 
 

@@ -1,8 +1,12 @@
 """Open the ledger of a fit: what its budget stands on top of."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from dpforest.exceptions import SchemaError
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
-from dpforest.privacy.accounts.spends import Amount
+from dpforest.privacy.accounts.spends import Amount, require_made
 from dpforest.privacy.accounts.stages import Stage
 from dpforest.schema import Schema
 
@@ -65,3 +69,13 @@ def _stages_of(schema: Schema) -> list[Stage]:
     if schema.ledger is None:
         return []
     return [stage for stage in schema.ledger.stages if stage.entries]
+
+
+def read_schema_ledger(written: Mapping[str, Any]) -> Ledger:
+    """Read what a schema cost; SchemaError where its releases do not say what they were made of."""
+    ledger = Ledger.from_dict(written)
+    try:
+        require_made(ledger.entries)
+    except ValueError as error:
+        raise SchemaError(f"schema: its ledger was edited: {error}") from None
+    return ledger
