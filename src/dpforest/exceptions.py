@@ -19,3 +19,7 @@ class SchemaError(ValueError):
 
 class ModelFileError(ValueError):
     """A saved model is damaged, was edited, is no model, or of another version of the format."""
+
+
+class BudgetFileError(OSError):
+    """A budget cannot be used: no budget, of a newer format, damaged, read-only, or a full disk."""
