@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from dpforest import audit, datasets, literature, report, reproduce
     from dpforest.exceptions import (
         BudgetExceededError,
+        BudgetFileError,
         ModelFileError,
         NoGuaranteeWarning,
         PrivacyLeakWarning,
@@ -22,13 +23,17 @@ if TYPE_CHECKING:
     from dpforest.forests.median import MedianForestClassifier, MedianForestRegressor
     from dpforest.forests.random import RandomDecisionForestClassifier
     from dpforest.forests.saving import load_model
+    from dpforest.privacy.accounts.budget import Budget
     from dpforest.privacy.accounts.ledger import Ledger
+    from dpforest.privacy.accounts.protection import Protection
     from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Budget",
     "BudgetExceededError",
+    "BudgetFileError",
     "CategoricalFeature",
     "GreedyForestClassifier",
     "Ledger",
@@ -42,6 +47,7 @@ __all__ = [
     "PrivacyLeakWarning",
     "PrivateForestClassifier",
     "PrivateForestRegressor",
+    "Protection",
     "RandomDecisionForestClassifier",
     "Schema",
     "SchemaError",
@@ -57,6 +63,7 @@ __all__ = [
 _ROOMS = {
     "exceptions": (
         "BudgetExceededError",
+        "BudgetFileError",
         "ModelFileError",
         "NoGuaranteeWarning",
         "PrivacyLeakWarning",
@@ -69,7 +76,9 @@ _ROOMS = {
     "forests.matrix_predictor": ("MatrixForestPredictor",),
     "forests.median": ("MedianForestClassifier", "MedianForestRegressor"),
     "forests.random": ("RandomDecisionForestClassifier",),
+    "privacy.accounts.budget": ("Budget",),
     "privacy.accounts.ledger": ("Ledger",),
+    "privacy.accounts.protection": ("Protection",),
     "schema": ("CategoricalFeature", "NumericFeature", "Schema", "Target"),
 }
 _HOME = {name: f"dpforest.{room}" for room, names in _ROOMS.items() for name in names}

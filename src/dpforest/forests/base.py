@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -18,10 +19,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpforest.forests import parameters as checks
 from dpforest.forests.declared import fitted, one_of, parameter
+from dpforest.forests.provenance import schema_digest
 from dpforest.forests.saving import SavedEstimator
+from dpforest.privacy.accounts.budget import Budget
+from dpforest.privacy.accounts.budget_filter import most_of
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
-from dpforest.privacy.accounts.spends import Pure, exact
+from dpforest.privacy.accounts.reservation import Use, settle
+from dpforest.privacy.accounts.spends import Amount, Pure, exact
 from dpforest.privacy.counts import count
 from dpforest.privacy.desk import Desk, Draws
 from dpforest.privacy.opening import open_desk
@@ -51,9 +56,11 @@ class PrivateEstimator(SavedEstimator):
     random_state: Any = parameter(default=None)
     n_jobs: int | None = parameter(default=None, check=checks.threads)
     verbose: bool = parameter(default=False)
+    budget: Budget | str | PathLike[str] | None = parameter(default=None, check=checks.budget)
 
     n_features_in_: int = fitted()
     classes_: NDArray[Any] = fitted()
+    _pure_share = Fraction(0)  # of epsilon, for pure releases of a fit that has a delta
     _draws: Draws | None = fitted()  # an auditor's, in the place of the secret ones
 
     def __sklearn_tags__(self) -> Any:
@@ -102,6 +109,11 @@ class PrivateEstimator(SavedEstimator):
                 "groups and max_records_per_group go together: pass fit(X, y, groups=...) and "
                 "declare how many records of one person may count, or neither"
             )
+        if self.budget is not None and self.schema is None:
+            raise ValueError(
+                "a budget pays for what is read, and schema=None reads the table for nothing: "
+                "declare a Schema, or pay for one with Schema.infer(budget=...)"
+            )
 
     def _trees_to_go_on_from(self) -> int:
         """Trees of an earlier fit that this one continues; 0 to start anew."""
@@ -137,17 +149,31 @@ class PrivateEstimator(SavedEstimator):
             frame,
             y,
             schema,
-            budget=(self.epsilon, getattr(self, "delta", 0.0)),
+            budget=self._asked(),
             protection=self._protection(groups),
             draws=draws,
             groups=groups,
             before=earlier if continued or earlier is None else earlier.failures(),
             n_jobs=self.n_jobs,
+            use=self._use(schema),
         )
         if not continued:
             self._forget()
         self.schema_, self.ledger_ = schema, desk.ledger
         return desk
+
+    def _asked(self) -> tuple[Amount, Amount]:
+        """Epsilon and delta of the fit; in a shared budget they stand for their decimals alone."""
+        asked = self.epsilon, getattr(self, "delta", 0.0)
+        return asked if self.budget is None else (exact(asked[0]), exact(asked[1], "delta"))
+
+    def _use(self, schema: Schema) -> Use | None:
+        """What a fit is about to take of the shared budget; None where there is none."""
+        if self.budget is None:
+            return None
+        asked, what = self._asked(), type(self).__name__
+        most = most_of(*asked, self._pure_share)
+        return Use(Budget.open(self.budget), what, asked, most, schema_digest(schema))
 
     def _protection(self, groups: Any) -> Protection:
         unit: Literal["group", "record"] = "record" if groups is None else "group"
@@ -211,10 +237,13 @@ class PrivateEstimator(SavedEstimator):
         try:
             yield
             self._complete = True
+            settle(self.ledger_, "released")
         except BaseException:
             spent = self.ledger_.stages[-1]
             if spent.entries:
                 self.ledger_.mark_failed()
+            settle(self.ledger_, "failed")
+            if spent.entries:
                 warnings.warn(
                     f"fit failed after it had spent epsilon = {float(spent.epsilon):.6g}; "
                     "ledger_ has the account, and the next fit of this object keeps it",

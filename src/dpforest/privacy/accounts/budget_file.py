@@ -45,6 +45,8 @@ CREATE TABLE uses (
     pooled INTEGER NOT NULL, stage TEXT
 );
 """
+CHARGE = ("epsilon", "delta", "mu_squared", "pooled")
+"""The columns of a use that hold its charge."""
 _MEANING = {
     "SQLITE_FULL": "the disk is full: make room and try again",
     "SQLITE_READONLY": "the file or its folder is read-only: budgets are written to",
@@ -141,7 +143,7 @@ def protection_of(row: sqlite3.Row) -> Protection:
 
 def charge_of(row: sqlite3.Row) -> Charge:
     """Return what a use takes."""
-    amounts = (Fraction(row[name]) for name in ("epsilon", "delta", "mu_squared"))
+    amounts = (Fraction(row[name]) for name in CHARGE[:3])
     return Charge(*amounts, pooled=bool(row["pooled"]))
 
 
@@ -159,7 +161,7 @@ def told(path: Path) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", "") or "SQLITE_CORRUPT"
         kind = "_".join(name.split("_")[:2])
         meaning = _MEANING.get(kind, f"SQLite says {error} ({name})")
-        raise BudgetFileError(f"budget {path}: {meaning}. Nothing was read") from error
+        raise BudgetFileError(f"budget {path}: {meaning}. Nothing was debited") from error
 
 
 @contextmanager

@@ -110,18 +110,11 @@ class Filter:
         size = self.pool or self._next_pool()
         return _largest_mu(size, _POOL_SLACK) ** 2 - self.mu_squared
 
-    def charge(self, cost: Cost, before: Charge | None = None) -> Charge:
-        """Return what a use of this cost takes; BudgetExceededError where that is not there.
-
-        ``before`` is what the same use has taken already: its pure part stays where it is.
-        """
-        places = (False, True) if before is None else (before.pooled,)
-        before = before or Charge()
-        mu_squared = self.mu_squared - before.mu_squared
-        others = replace(self, plain=_less(self.plain, before), mu_squared=mu_squared)
-        for pooled in places:
+    def charge(self, cost: Cost) -> Charge:
+        """Return what a use of this cost takes; BudgetExceededError where that is not there."""
+        for pooled in (False, True):
             found = placed(cost, pooled)
-            if others._affords(found):
+            if self._affords(found):
                 return found
         raise BudgetExceededError(self._refusal(cost))
 
@@ -234,21 +227,6 @@ def root_down(square: Fraction) -> float:
     while Fraction(root) ** 2 > square:
         root = math.nextafter(root, 0)
     return root
-
-
-def total_of_charges(charges: list[Charge]) -> Charge:
-    """Return the sums of all accounts, exactly."""
-    return Charge(
-        sum((c.epsilon for c in charges), NOTHING),
-        sum((c.delta for c in charges), NOTHING),
-        sum((c.mu_squared for c in charges), NOTHING),
-    )
-
-
-def shown(charge: Charge) -> str:
-    """A charge for readers."""
-    cost = Cost({charge.epsilon: 1} if charge.epsilon else {}, charge.mu_squared, charge.delta)
-    return "nothing" if charge[:3] == (0, 0, 0) else str(cost)
 
 
 def _more(amounts: Pair, charge: Charge) -> Pair:

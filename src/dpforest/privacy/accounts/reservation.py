@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import secrets
+import threading
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import Self
 
 from dpforest.exceptions import BudgetExceededError, BudgetFileError
+from dpforest.privacy.accounts import budget_debits
 from dpforest.privacy.accounts.budget import Budget
-from dpforest.privacy.accounts.spends import Cost
+from dpforest.privacy.accounts.budget_debits import End
+from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.privacy.accounts.spends import Amount, Cost, Entry
+from dpforest.privacy.accounts.stages import Stage
 
-if TYPE_CHECKING:
-    from dpforest.privacy.accounts.ledger import Ledger
+NO_GUARANTEE = "a budget pays for what has a guarantee, and this has none"
+_ONE_AT_A_TIME = threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -23,41 +29,50 @@ class Use:
     budget : Budget
     what : str
         For readers: the estimator, or "schema".
+    asked : tuple
+        The epsilon and delta that it has for itself.
     most : Cost
-        The most that its releases may cost.
+        The most that its releases may cost, see `budget_filter.most_of`.
     model : str, optional
-        A digest: of the schema of a model, of the model once it is saved.
+        The digest of the schema; that of the model once it is saved.
     """
 
     budget: Budget
     what: str
+    asked: tuple[Amount, Amount]
     most: Cost
     model: str | None = None
 
-    def begin(self, ledger: Ledger) -> None:
-        """Reserve for the last stage of a ledger, on the disk; from now on it keeps within that.
+    def begin(self, ledger: Ledger) -> ReservedLedger:
+        """Reserve for what the ledger will debit next; on the disk when this returns.
 
-        What earlier stages released (a schema, failed fits) is counted if it was not before.
+        What its earlier stages released (a schema, failed fits) is counted if it was not before.
+        The ledger that is returned goes on from this one and keeps within what is reserved.
         """
         if ledger.reasons:
-            raise ValueError(
-                f"a budget pays for what has a guarantee, and this has none: {ledger.reasons[0]}"
-            )
-        self.budget.reserve(self, ledger.stages)
-        ledger.reservation = Reservation(self.budget, ledger.stages[-1].identity, self.most)
+            raise ValueError(f"{NO_GUARANTEE}: {ledger.reasons[0]}")
+        *earlier, last = ledger.stages
+        # Batches of a predictor are uses of their own, of one stage.
+        part = f"/{secrets.token_hex(8)}" if isinstance(ledger, ReservedLedger) else ""
+        stage = Stage(
+            last.kind, *self.asked, last.protection, last.reproducible_noise, last.identity + part
+        )
+        budget_debits.reserve(self.budget.path, stage, self.most, self.what, self.model, earlier)
+        return ReservedLedger.within(ledger, Reservation(self.budget, self.most, stage))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Reservation:
-    """What a ledger may debit: no more than is reserved for it in the budget's file."""
+    """What a ledger may debit, and what it did: no more than the budget's file has for it."""
 
     budget: Budget
-    identity: str
     most: Cost
+    debited: Stage
 
-    def require(self, total: Cost) -> None:
-        """Refuse a total beyond what is reserved."""
-        most = self.most
+    def with_entry(self, entry: Entry) -> Reservation:
+        """Return it with one entry more, or raise BudgetExceededError."""
+        stage = self.debited.with_entry(entry)
+        total, most = stage.total, self.most
         if (
             total.epsilon > most.epsilon
             or total.delta > most.delta
@@ -67,35 +82,60 @@ class Reservation:
                 f"the releases would cost {total}, but {most} is reserved in {self.budget.path}. "
                 "Nothing was read or released"
             )
-
-    def extend(self, ledger: Ledger, by: Cost) -> None:
-        """Reserve more for the same ledger, on the disk."""
-        most = ledger.stages[-1].total + by
-        self.budget.extend(self.identity, most)
-        self.most = most
+        return replace(self, debited=stage)
 
 
-def settle(ledger: Ledger, state: Literal["released", "failed"]) -> None:
-    """Count what was debited in the place of what was reserved.
+class ReservedLedger(Ledger):
+    """A ledger that debits within a reservation in a budget; `Use.begin` makes one."""
 
-    Where the file cannot be written the reservation stands, which counts no less.
-    """
-    reservation = ledger.reservation
-    if reservation is None:
-        return
-    stage = ledger.stages[-1]
-    reservation.most = stage.total
-    try:
-        reservation.budget.settle(stage, state)
-    except BudgetFileError as error:
-        warnings.warn(
-            f"the use was not settled, so all that was reserved for it stays counted: {error}",
-            RuntimeWarning,
-            stacklevel=3,
-        )
+    _reservation: Reservation
+
+    @classmethod
+    def within(cls, ledger: Ledger, reservation: Reservation) -> Self:
+        """Return a ledger that goes on from another one."""
+        reserved = cls._of(ledger.stages)
+        reserved._reservation = reservation
+        return reserved
+
+    def debit(self, entry: Entry) -> None:
+        """Append an entry, or raise BudgetExceededError and change nothing."""
+        with _ONE_AT_A_TIME:
+            after = self._reservation.with_entry(entry)
+            super().debit(entry)
+            self._reservation = after
+
+    def void(self, reason: str) -> None:
+        """Refuse: what has no guarantee must not read records that a budget protects."""
+        raise ValueError(f"{NO_GUARANTEE}: {reason}")
+
+    def failures(self) -> Ledger | None:
+        """Return what was spent since the last model that came to its end; None for nothing."""
+        return Ledger._of(self.stages).failures()
+
+    def settle(self, state: End) -> None:
+        """Count what was debited in the place of what was reserved.
+
+        Where the file cannot be written the reservation stands, which counts no less.
+        """
+        done = replace(self._reservation.debited, kind=self.stages[-1].kind)
+        # Nothing more under this reservation.
+        self._reservation = replace(self._reservation, debited=done, most=done.total)
+        try:
+            budget_debits.settle(self._reservation.budget.path, done, state)
+        except BudgetFileError as error:
+            warnings.warn(
+                f"the use was not settled, so all that was reserved for it stays counted: {error}",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+    def name_model(self, digest: str) -> None:
+        """Write into the budget which file the model became."""
+        path, identity = self._reservation.budget.path, self._reservation.debited.identity
+        budget_debits.name_model(path, identity, digest)
 
 
-def name_model(ledger: Ledger, digest: str) -> None:
-    """Write into the budget which file a model became."""
-    if ledger.reservation is not None:
-        ledger.reservation.budget.name_model(ledger.reservation.identity, digest)
+def settle(ledger: Ledger, state: End) -> None:
+    """Settle the use of a ledger; without a budget there is nothing to do."""
+    if isinstance(ledger, ReservedLedger):
+        ledger.settle(state)
