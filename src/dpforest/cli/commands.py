@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from dpforest.cli import demo as demonstration
 from dpforest.cli import budgets, inputs, tables
+from dpforest.cli import demo as demonstration
 from dpforest.cli.console import PlainErrors, working
 from dpforest.forests.files import read_model
 from dpforest.forests.saving import load_model

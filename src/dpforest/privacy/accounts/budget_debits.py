@@ -91,7 +91,7 @@ def _insert(
     found = file.read_filter(connection)
     charge = found.charge(cost)
     file.write_filter(connection, found.replaced(Charge(), charge))
-    values = {
+    values: dict[str, str | int | None] = {
         "identity": stage.identity,
         "state": "released" if stage.entries else "reserved",
         "what": what,

@@ -60,9 +60,15 @@ class BudgetEntry:
     def of(cls, row: sqlite3.Row) -> BudgetEntry:
         """Read a row of the file."""
         charge = charge_of(row)
-        texts = ("number", "state", "what", "model", "who", "process", "began", "ended")
         return cls(
-            *(row[name] for name in texts),
+            number=row["number"],
+            state=row["state"],
+            what=row["what"],
+            model=row["model"],
+            who=row["who"],
+            process=row["process"],
+            began=row["began"],
+            ended=row["ended"],
             epsilon=float(Fraction(row["asked_epsilon"])),
             delta=float(Fraction(row["asked_delta"])),
             mu=Cost(mu_squared=charge.mu_squared).mu,

@@ -143,8 +143,8 @@ def protection_of(row: sqlite3.Row) -> Protection:
 
 def charge_of(row: sqlite3.Row) -> Charge:
     """Return what a use takes."""
-    amounts = (Fraction(row[name]) for name in CHARGE[:3])
-    return Charge(*amounts, pooled=bool(row["pooled"]))
+    epsilon, delta, mu_squared = (Fraction(row[name]) for name in CHARGE[:3])
+    return Charge(epsilon, delta, mu_squared, bool(row["pooled"]))
 
 
 def written(charge: Charge) -> tuple[str, str, str, int]:

@@ -49,6 +49,9 @@ class Pair(NamedTuple):
         return cls(Fraction(amounts[0]), Fraction(amounts[1]))
 
 
+NO_PAIR = Pair(NOTHING, NOTHING)
+
+
 class Charge(NamedTuple):
     """What one use takes of the two accounts."""
 
@@ -85,7 +88,7 @@ class Filter:
 
     total: Pair
     aside: Pair
-    plain: Pair = Pair(NOTHING, NOTHING)
+    plain: Pair = NO_PAIR
     mu_squared: Fraction = NOTHING
     pool: Pair | None = None
 
@@ -98,7 +101,7 @@ class Filter:
     @property
     def room(self) -> Pair:
         """What plain uses may still cost."""
-        pool = self.pool or Pair(NOTHING, NOTHING)
+        pool = self.pool or NO_PAIR
         return Pair(
             self.total.epsilon - pool.epsilon - self.plain.epsilon,
             self.total.delta - pool.delta - self.plain.delta,

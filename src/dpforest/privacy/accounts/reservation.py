@@ -108,10 +108,6 @@ class ReservedLedger(Ledger):
         """Refuse: what has no guarantee must not read records that a budget protects."""
         raise ValueError(f"{NO_GUARANTEE}: {reason}")
 
-    def failures(self) -> Ledger | None:
-        """Return what was spent since the last model that came to its end; None for nothing."""
-        return Ledger._of(self.stages).failures()
-
     def settle(self, state: End) -> None:
         """Count what was debited in the place of what was reserved.
 
