@@ -56,6 +56,18 @@ def work(budget: Path, journal: Path, seed: int) -> None:
             note("settled", stage.identity)
 
 
+def debit_until_refused(budget: Path, epsilon: float) -> int:
+    """Reserve pure uses until there is no room; returns how many there were."""
+    number = 0
+    while True:
+        stage = Stage("fit", epsilon, 0, Protection())
+        try:
+            budget_debits.reserve(budget, stage, most_of(epsilon, 0), "many", None, ())
+        except BudgetExceededError:
+            return number
+        number += 1
+
+
 def _release(most: Cost, share: Fraction) -> Spend:
     loss = Gaussian(most.mu * float(share) / 2) if most.mu_squared else Pure(most.epsilon * share)
     return Spend("a release", "none", loss)
@@ -73,24 +85,23 @@ class Outcome:
     faults: list[str]
 
 
-def run(folder: Path, processes: int, debits: int, epsilon: float, seed: int = 0) -> Outcome:
-    """Let the processes debit, killing one after the other, until there were so many debits."""
-    rng, start = random.Random(seed), time.perf_counter()
+def run(folder: Path, processes: int, debits: int, epsilon: float, kills: int) -> Outcome:
+    """Let the processes debit, killing one now and then, until there were so many debits."""
+    rng, start = random.Random(0), time.perf_counter()
     total = {"epsilon": epsilon, "delta": 1e-5, "set_aside": (epsilon / 4, 0)}
     budget = Budget.create(folder / "budget.db", table="kills", **total)
     spawn = multiprocessing.get_context("spawn")
-    team, kills, faults = {}, 0, []
+    team, killed, faults = {}, 0, []
 
     def hire(place: int) -> None:
-        journal = folder / f"{place}.{kills}.journal"
+        journal = folder / f"{place}.{killed}.journal"
         team[place] = spawn.Process(target=work, args=(budget.path, journal, rng.random()))
         team[place].start()
 
     for place in range(processes):
         hire(place)
     while (done := _debits(budget)) < debits:
-        # Some are debited before the next kill: a new process takes a second to begin.
-        target = min(done + rng.randint(1, max(debits // (4 * processes), 2)), debits)
+        target = min(done + rng.randint(1, 2 * debits // kills), debits)
         waited = 0
         while _debits(budget) < target and waited < PATIENCE:
             time.sleep(0.01)
@@ -100,7 +111,7 @@ def run(folder: Path, processes: int, debits: int, epsilon: float, seed: int = 0
         place = rng.randrange(processes)
         os.kill(team[place].pid, signal.SIGKILL)
         team[place].join()
-        kills += 1
+        killed += 1
         faults += budget.check()
         hire(place)
     (folder / "stop").touch()
@@ -109,7 +120,7 @@ def run(folder: Path, processes: int, debits: int, epsilon: float, seed: int = 0
     counts, found = _compare(folder, budget)
     standing = sum(entry.state == "reserved" for entry in budget.history())
     seconds = time.perf_counter() - start
-    return Outcome(counts["reserved"], counts["refused"], kills, standing, seconds, faults + found)
+    return Outcome(counts["reserved"], counts["refused"], killed, standing, seconds, faults + found)
 
 
 def _debits(budget: Budget) -> int:
@@ -183,9 +194,10 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=20)
     parser.add_argument("--debits", type=int, default=10_000)
     parser.add_argument("--epsilon", type=float, default=0.3)
+    parser.add_argument("--kills", type=int, default=160)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        print(run(Path(folder), asked.processes, asked.debits, asked.epsilon))
+        print(run(Path(folder), asked.processes, asked.debits, asked.epsilon, asked.kills))
     with tempfile.TemporaryDirectory() as folder:
         print(fill_a_disk(Path(folder)))
 

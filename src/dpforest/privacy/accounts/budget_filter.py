@@ -218,7 +218,7 @@ def pure_of_mu(mu: float) -> float:
     >>> mu_of_pure(pure_of_mu(0.2)) <= 0.2
     True
     """
-    if mu < _SMALL:
+    if mu < 2 * _SMALL:
         return mu / math.sqrt(math.pi / 2) * (1 - 4 * _SAFE)
     tail = float(ndtr(-mu / 2))
     return (math.log1p(-tail) - math.log(tail)) * (1 - 4 * _SAFE)
