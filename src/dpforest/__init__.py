@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dpforest.exceptions import (
         BudgetExceededError,
         BudgetFileError,
+        InnerFitsWarning,
         ModelFileError,
         NoGuaranteeWarning,
         PrivacyLeakWarning,
@@ -36,6 +37,7 @@ __all__ = [
     "BudgetFileError",
     "CategoricalFeature",
     "GreedyForestClassifier",
+    "InnerFitsWarning",
     "Ledger",
     "MatrixForestClassifier",
     "MatrixForestPredictor",
@@ -64,6 +66,7 @@ _ROOMS = {
     "exceptions": (
         "BudgetExceededError",
         "BudgetFileError",
+        "InnerFitsWarning",
         "ModelFileError",
         "NoGuaranteeWarning",
         "PrivacyLeakWarning",

@@ -9,6 +9,10 @@ class NoGuaranteeWarning(UserWarning):
     """The model carries no privacy guarantee; its ledger says why."""
 
 
+class InnerFitsWarning(UserWarning):
+    """A fit is one of several of a search or an ensemble, and no budget adds them up."""
+
+
 class BudgetExceededError(RuntimeError):
     """A release would cost more than the budget has left; nothing was read or released."""
 

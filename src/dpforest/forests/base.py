@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpforest.forests import parameters as checks
 from dpforest.forests.declared import fitted, one_of, parameter
+from dpforest.forests.inner_fits import warn_of_inner_fits
 from dpforest.forests.provenance import schema_digest
 from dpforest.forests.saving import SavedEstimator
 from dpforest.privacy.accounts.budget import Budget
@@ -87,6 +88,8 @@ class PrivateEstimator(SavedEstimator):
         self
         """
         self._check(groups)
+        if self.budget is None:
+            warn_of_inner_fits(self.epsilon)
         structure, noise = self._seeds(skip=self._trees_to_go_on_from())
         desk = self._open(X, y, groups, self._draws_of(noise))
         if is_classifier(self):

@@ -62,6 +62,8 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
         Threads; all cores by default.
     verbose : bool, default=False
         Print the ledger after the fit.
+    budget : Budget or path, optional
+        A shared `dpforest.Budget` that pays for the fit, reserved before a record is read.
 
     Attributes
     ----------
@@ -143,7 +145,8 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
     Parameters
     ----------
     epsilon, delta, schema, n_estimators, max_depth, learning_rate, trees_per_round, n_hint, \
-    warm_start, neighbors, max_records_per_group, random_state, n_jobs, verbose
+    warm_start, neighbors, max_records_per_group, random_state, n_jobs, verbose, \
+    budget
         As in `PrivateForestClassifier`; the schema's target declares bounds.
 
     Attributes

@@ -123,6 +123,8 @@ class GreedyForestClassifier(VotingForest):
         Threads; all cores by default.
     verbose : bool, default=False
         Print the ledger after the fit.
+    budget : Budget or path, optional
+        A shared `dpforest.Budget` that pays for the fit, reserved before a record is read.
 
     Attributes
     ----------

@@ -75,7 +75,7 @@ class MatrixForestClassifier(MatrixForest):
     cuts : {"schema", "quantiles"}, default="schema"
         Cut numeric features without declared cuts evenly, or pay a tenth of epsilon for cuts
         between bins of about equally many records.
-    neighbors, max_records_per_group, random_state, n_jobs, verbose
+    neighbors, max_records_per_group, random_state, n_jobs, verbose, budget
         As in `RandomDecisionForestClassifier`.
 
     Attributes

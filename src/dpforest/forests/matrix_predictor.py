@@ -83,7 +83,7 @@ class MatrixForestPredictor(MatrixForest):
     schema, n_estimators, max_depth, n_ensembles, features_per_ensemble, n_hint, max_bins
         As in `MatrixForestClassifier`; ``max_depth="auto"`` needs ``n_hint`` here, as ``fit``
         spends nothing.
-    neighbors, max_records_per_group, random_state, n_jobs, verbose
+    neighbors, max_records_per_group, random_state, n_jobs, verbose, budget
         As in `RandomDecisionForestClassifier`.
 
     Attributes

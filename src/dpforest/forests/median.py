@@ -85,6 +85,8 @@ class MedianForestClassifier(VotingForest, MedianForest):
         Threads; all cores by default.
     verbose : bool, default=False
         Print the ledger after the fit.
+    budget : Budget or path, optional
+        A shared `dpforest.Budget` that pays for the fit, reserved before a record is read.
 
     Attributes
     ----------
@@ -139,7 +141,7 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
     ----------
     epsilon, schema, n_estimators, max_depth, n_hint, n_candidates, rho, splits, choice, sampling, \
     cuts, categories, max_bins, neighbors, max_records_per_group, random_state, n_jobs, \
-    verbose
+    verbose, budget
         As in `MedianForestClassifier`; the schema's target declares bounds, and `rho` is 0.5 by
         default, as noise in means tells more than noise in votes.
 
