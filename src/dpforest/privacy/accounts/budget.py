@@ -55,12 +55,12 @@ class Budget:
     ...     f"{folder.name}/patients.db", epsilon=3.0, delta=1e-6, table="patients 2026"
     ... )
     >>> budget.forecast(epsilon=0.5, delta=1e-6)
-    26
+    27
     >>> census = datasets.make_census(1_000, random_state=0)
     >>> forest = PrivateForestClassifier(epsilon=0.5, schema=census.schema, budget=budget)
     >>> _ = forest.fit(census.X, census.y)
     >>> budget.forecast(epsilon=0.5, delta=1e-6), budget.history()[0].state
-    (25, 'released')
+    (26, 'released')
     >>> folder.cleanup()
     """
 
