@@ -20,17 +20,16 @@ from dpforest.forests import parameters as checks
 from dpforest.forests.declared import fitted, one_of, parameter
 from dpforest.forests.saving import SavedEstimator
 from dpforest.privacy.accounts.ledger import Ledger
-from dpforest.privacy.accounts.protection import Protection
-from dpforest.privacy.accounts.spends import Pure, exact
+from dpforest.privacy.accounts.protection import Neighbors, Protection
+from dpforest.privacy.accounts.spends import Price, Pure, exact
 from dpforest.privacy.counts import count
 from dpforest.privacy.desk import Desk, Draws
 from dpforest.privacy.opening import open_desk
 from dpforest.schema import Schema
 from dpforest.tables.frames import Frame
 
-Auto = Literal["auto"]
-Neighbors = Literal["add_remove", "replace_one"]
 COUNT_SHARE = Fraction(2, 100)  # of epsilon, for the noisy number of records that "auto" needs
+FEWEST_RECORDS = 10.0  # that a plan reckons with, whatever the noise says
 SCIKIT_LEARN_FACTS = ("n_features_in_", "feature_names_in_")
 
 
@@ -201,9 +200,11 @@ class PrivateEstimator(SavedEstimator):
         """The public guess of the number of records, or a noisy one that is paid for."""
         if self.n_hint is not None:
             return float(self.n_hint)
+        return max(count(desk, self._price_of_count()), FEWEST_RECORDS)
+
+    def _price_of_count(self) -> Price:
         epsilon = exact(self.epsilon)
-        price = epsilon if math.isinf(epsilon) else epsilon * COUNT_SHARE
-        return max(count(desk, Pure(price)), 1.0)
+        return Pure(epsilon if math.isinf(epsilon) else epsilon * COUNT_SHARE)
 
     @contextmanager
     def _spending(self) -> Iterator[None]:

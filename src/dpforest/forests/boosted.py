@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from dpforest.arrays import Values
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import target_moments
 from dpforest.forests.plan import TARGET_SHARE, Purse
@@ -23,8 +24,6 @@ from dpforest.privacy.desk import Desk
 
 TARGET_CELLS = 64
 WIDTHS = 1.0  # residuals are clipped at so many standard deviations of the target
-
-Values = NDArray[np.float64]
 
 
 class PrivateForestClassifier(ClassifierMixin, BoostedForest):

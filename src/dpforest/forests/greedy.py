@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from dpforest.arrays import Values
 from dpforest.forests import parameters as checks
-from dpforest.forests.base import Auto
 from dpforest.forests.declared import one_of, parameter
-from dpforest.forests.greedy_phase import Phase, Values
-from dpforest.forests.parameters import check_choice, check_count
+from dpforest.forests.greedy_phase import Phase
+from dpforest.forests.parameters import Auto, check_choice, check_count
 from dpforest.forests.tree_forest import LEAF_VOTING, LeafVoting, VotingForest
 from dpforest.privacy.accounts.spends import exact
 from dpforest.privacy.accounts.tree_sampling import TreeSampling

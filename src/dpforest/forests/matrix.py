@@ -84,7 +84,7 @@ class MatrixForestClassifier(MatrixForest):
         The standard deviation of the noise in each leaf; public.
     prior_ : Prior or None
         The shares of the classes by what was released; None for the baselines.
-    choices_ : list of Choice
+    choices_ : list of StrategyChoice
         The strategy of each ensemble, with the expected errors of all that were considered.
     plan_, ensembles_, forest_
         The shape, the trees by ensemble, and all trees as one forest.

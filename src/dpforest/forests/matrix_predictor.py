@@ -82,7 +82,7 @@ class MatrixForestPredictor(MatrixForest):
 
     Attributes
     ----------
-    choices_ : list of Choice
+    choices_ : list of StrategyChoice
         The strategies of the latest batch.
     ledger_ : Ledger
         What the batches so far have spent.

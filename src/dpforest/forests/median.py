@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
+from dpforest.arrays import Values
 from dpforest.forests.declared import one_of, parameter
 from dpforest.forests.median_base import MedianForest, between_0_and_1
 from dpforest.forests.tree_forest import LEAF_VOTING, LeafVoting, VotingForest
@@ -26,8 +26,6 @@ from dpforest.trees.pruning import lean_on_parents
 from dpforest.trees.votes import leaf_votes
 
 MIDDLE_SHARE = Fraction(5, 100)  # of epsilon, for the quartiles of the target
-
-Values = NDArray[np.float64]
 
 
 class MedianForestClassifier(VotingForest, MedianForest):
@@ -46,9 +44,9 @@ class MedianForestClassifier(VotingForest, MedianForest):
         What is public of the table. Without it, bounds, categories and classes are read from
         the data: a `PrivacyLeakWarning`, and no guarantee.
     n_estimators : int or "auto", default="auto"
-        Trees. ``"auto"`` follows `dpforest.trees.balance.auto_trees`.
+        Trees. ``"auto"`` follows `dpforest.trees.balance.median_trees`.
     max_depth : int or "auto", default="auto"
-        Levels of splits. ``"auto"`` follows `dpforest.trees.balance.auto_depth`.
+        Levels of splits. ``"auto"`` follows `dpforest.trees.balance.median_depth`.
     n_hint : int, optional
         A public guess of the number of records, for ``"auto"``. Without it a fiftieth of epsilon
         pays for a noisy count.

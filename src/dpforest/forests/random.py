@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from dpforest.arrays import Values
 from dpforest.forests import parameters as checks
-from dpforest.forests.base import Auto
 from dpforest.forests.declared import fitted, one_of, parameter
-from dpforest.forests.parameters import check_choice
-from dpforest.forests.tree_forest import Values, VotingForest
+from dpforest.forests.parameters import Auto, check_choice
+from dpforest.forests.tree_forest import VotingForest
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.leaves import LeafQuestion, leaf_counts, leaf_labels
@@ -26,7 +26,7 @@ from dpforest.trees.growers import (
     refuse_deep_trees,
 )
 from dpforest.trees.pruning import largest_share, most_confident_nodes, prune
-from dpforest.trees.rules import auto_depth, auto_trees
+from dpforest.trees.rules import random_depth, random_trees
 from dpforest.trees.votes import VOTING, Voting, draw_classes, leaf_votes
 
 
@@ -44,9 +44,9 @@ class RandomDecisionForestClassifier(VotingForest):
         What is public of the table. Without it, bounds, categories and classes are read from
         the data: a `PrivacyLeakWarning`, and no guarantee.
     n_estimators : int or "auto", default="auto"
-        Trees. ``"auto"`` follows `dpforest.trees.rules.auto_trees`.
+        Trees. ``"auto"`` follows `dpforest.trees.rules.random_trees`.
     max_depth : int or "auto", default="auto"
-        Height of the trees. ``"auto"`` follows `dpforest.trees.rules.auto_depth`.
+        Height of the trees. ``"auto"`` follows `dpforest.trees.rules.random_depth`.
     n_hint : int, optional
         A public guess of the number of records, for ``"auto"``. Without it a fiftieth of epsilon
         pays for a noisy count.
@@ -181,9 +181,9 @@ class RandomDecisionForestClassifier(VotingForest):
         n_records = self._number_of_records(desk)
         if n_trees == "auto":
             room = MAX_LEAVES if self.splits == "multiway" else most_trees(depth)
-            n_trees = int(min(auto_trees(n_records, epsilon), room))
+            n_trees = int(min(random_trees(n_records, epsilon), room))
         if depth == "auto":
-            depth = auto_depth(self.n_features_in_, n_records, epsilon / n_trees)
+            depth = random_depth(self.n_features_in_, n_records, epsilon / n_trees)
         return int(n_trees), int(depth)
 
     def _release(self, desk: Desk) -> Values:

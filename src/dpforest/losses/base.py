@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.arrays import Values
+
 Norm = Literal[1, 2]
 """How the derivatives of a record are measured: L1 under Laplace noise, L2 under Gaussian noise."""
-Values = NDArray[np.float64]
 
 
 class Loss(ABC):

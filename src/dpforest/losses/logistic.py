@@ -10,7 +10,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from dpforest.losses.base import Loss, Norm, Values
+from dpforest.arrays import Values
+from dpforest.losses.base import Loss, Norm
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

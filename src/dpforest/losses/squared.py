@@ -10,7 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpforest.losses.base import Loss, Norm, Values, stairs
+from dpforest.arrays import Values
+from dpforest.losses.base import Loss, Norm, stairs
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

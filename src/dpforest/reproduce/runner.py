@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dpforest.reproduce.cache import CellCache, Values
+from dpforest.reproduce.cache import CellCache, Figures
 from dpforest.reproduce.cells import Cell, run_cell
 
 
@@ -40,7 +40,7 @@ def run_cells(
             progress.advance(task)
 
 
-def _results(cells: dict[str, Cell], n_workers: int) -> Iterator[tuple[str, Values]]:
+def _results(cells: dict[str, Cell], n_workers: int) -> Iterator[tuple[str, Figures]]:
     if n_workers == 1:
         for key, cell in cells.items():
             yield key, run_cell(cell)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse
 
+from dpforest.arrays import Values
 from dpforest.privacy.mechanisms.strategies.marginal_strategies import (
     WeightedMarginals,
     WeightedResiduals,
@@ -22,8 +23,6 @@ from dpforest.trees.workloads.lattice import (
     superset_sums,
 )
 from dpforest.trees.workloads.linear import Workload
-
-Values = NDArray[np.float64]
 
 GRID_BITS = 12  # a weight is rounded to one part in 4096 of the largest
 RESIDUAL_BITS = 30  # of the squared norm of a column
