@@ -38,18 +38,12 @@ class RandomDecisionForestClassifier(VotingForest):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        The privacy budget. ``math.inf`` gives the non-private twin: same trees, no noise.
-    schema : Schema or dict, optional
-        What is public of the table. Without it, bounds, categories and classes are read from
-        the data: a `PrivacyLeakWarning`, and no guarantee.
+    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose
+        As in `PrivateEstimator`.
     n_estimators : int or "auto", default="auto"
         Trees. ``"auto"`` follows `dpforest.trees.rules.random_trees`.
     max_depth : int or "auto", default="auto"
         Height of the trees. ``"auto"`` follows `dpforest.trees.rules.random_depth`.
-    n_hint : int, optional
-        A public guess of the number of records, for ``"auto"``. Without it a fiftieth of epsilon
-        pays for a noisy count.
     splits : {"binary", "multiway"}, default="binary"
         Two children a node, or one for each bin of a feature not yet used on the way.
     sampling : {"shared", "disjoint"}, default="shared"
@@ -64,29 +58,15 @@ class RandomDecisionForestClassifier(VotingForest):
         Let a node speak for leaves whose counts drown in their noise.
     max_bins : int, default=255
         Bins of a numeric feature without declared cuts.
-    neighbors : {"add_remove", "replace_one"}, default="add_remove"
-        Which tables are neighbours.
-    max_records_per_group : int, optional
-        With ``fit(X, y, groups=...)``: protect persons, each with at most this many records.
-    random_state : int, RandomState or None, default=None
-        Makes structure and noise reproducible, for tests and papers; such noise is not secret.
-    n_jobs : int, optional
-        Threads; all cores by default.
-    verbose : bool, default=False
-        Print the ledger after the fit.
 
     Attributes
     ----------
-    classes_ : ndarray
-        The classes, in the order of the schema.
-    ledger_ : Ledger
-        What was spent, and the guarantee.
     forest_ : Forest
         The structure.
     leaf_values_ : ndarray of float64, shape (n_leaves, n_classes)
         What was released.
-    schema_, encoding_, n_features_in_, feature_names_in_
-        The schema in use, its bins, and scikit-learn's facts of the input.
+    classes_, ledger_, schema_, encoding_, n_features_in_, feature_names_in_
+        As in `PrivateEstimator`.
 
     Examples
     --------

@@ -28,20 +28,12 @@ def _derivatives(
 class Logistic(Loss):
     """The logistic loss; the score is that of the second class."""
 
+    kernel = staticmethod(_derivatives)
+
     @property
     def largest_hessian(self) -> float:
         """That of equal probabilities."""
         return 0.25
-
-    def derivatives(
-        self,
-        scores: NDArray[np.float32],
-        target: NDArray[Any],
-        slopes: Values,
-        curvatures: Values,
-    ) -> None:
-        """Write p - y and p (1 - p)."""
-        _derivatives(scores, target, slopes, curvatures)
 
     def predictions(self, scores: NDArray[np.floating[Any]], clipped: bool) -> Values:
         """The probability of each class, shape (n, 2)."""

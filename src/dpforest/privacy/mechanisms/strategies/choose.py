@@ -24,11 +24,13 @@ from dpforest.privacy.mechanisms.strategies.matrices import (
     Strategy,
 )
 from dpforest.privacy.mechanisms.strategies.optimise import (
-    MAX_TABLE_CELLS,
     best_kronecker,
-    best_marginals,
     best_mixture,
     best_p_identity,
+)
+from dpforest.privacy.mechanisms.strategies.optimise_marginals import (
+    MAX_TABLE_CELLS,
+    best_marginals,
     best_residuals,
 )
 from dpforest.trees.workloads.linear import Rows, Workload
