@@ -88,8 +88,6 @@ class PrivateEstimator(SavedEstimator):
     n_jobs: int | None = parameter(default=None, check=checks.threads)
     verbose: bool = parameter(default=False)
 
-    n_features_in_: int = fitted()
-    classes_: NDArray[Any] = fitted()
     _draws: Draws | None = fitted()  # an auditor's, in the place of the secret ones
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -107,10 +107,6 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
         n_classes = len(self.schema_.classes)
         return Logistic() if n_classes == 2 else Softmax(n_classes)
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        super()._restore(facts, arrays)
-        self.classes_ = np.array(self.schema_.classes)
-
 
 class PrivateForestRegressor(RegressorMixin, BoostedForest):
     """The private forest to take when you just want the best one: regression.

@@ -231,7 +231,6 @@ class MatrixForestClassifier(MatrixForest):
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
         self.encoding_ = FoldedEncoding(self.schema_, self.encoding_.cuts)
-        self.classes_ = np.array(self.schema_.classes)
         self.plan_ = Plan(*map(int, facts["plan"]))
         self.forest_ = Forest.from_arrays(of_group("forest", arrays))
         self.leaf_values_ = arrays["leaf_values"]

@@ -58,7 +58,6 @@ class VotingForest(ClassifierMixin, TreeForest):
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
-        self.classes_ = np.array(self.schema_.classes)
         self._leaf_votes = arrays["leaf_votes"].astype(np.float64, casting="safe")
         expected = (self.forest_.n_leaves, len(self.classes_))
         if not self.leaf_values_.shape == self._leaf_votes.shape == expected:
