@@ -1,4 +1,4 @@
-"""Shared parameters are described once, and `help` shows them with every estimator."""
+"""Shared parameters are described once; `help` and the reference show them with every estimator."""
 
 import inspect
 import re
