@@ -355,7 +355,9 @@ def test_the_second_phase_draws_harder_samples_at_the_share_that_is_priced(censu
 
     monkeypatch.setattr(Desk, "draw_harder_samples", watched)
     monkeypatch.setattr(
-        greedy_phase.Phase, "grow", lambda phase, grower: phases.append(phase) or grow(phase, grower)
+        greedy_phase.Phase,
+        "grow",
+        lambda phase, grower: phases.append(phase) or grow(phase, grower),
     )
     settings = {"sampling": "without_replacement", "sample_share": 0.3, "second_phase": 0.4}
     fitted(census, n_estimators=5, max_depth=2, min_support=0, **settings)

@@ -74,7 +74,11 @@ def leaves(sampling):
 
 def ask(desk, kind, population):
     domain = (5,) if isinstance(population, Cells) else (FOREST.n_leaves,)
-    whole = Paths(domain, np.full((1, 1), -1)) if domain == (5,) else Rows(sparse.csr_array(np.ones((1, *domain))))
+    whole = (
+        Paths(domain, np.full((1, 1), -1))
+        if domain == (5,)
+        else Rows(sparse.csr_array(np.ones((1, *domain))))
+    )
     return answer_workloads(
         desk, [Question("w", whole, Identity(domain), population)], 2, PRICES[kind]
     )

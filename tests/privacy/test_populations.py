@@ -73,7 +73,6 @@ def test_control_a_label_that_settles_equals_changes_by_two_votes():
     assert settled.l1 == 4
 
 
-
 @pytest.mark.parametrize("population", [
     Cells((0, 1), (3, 2)), Cells((), (3, 2)), OwnLeaves(FOREST, labels=False),
     OwnLeaves(FOREST, labels=True),
