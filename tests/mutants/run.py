@@ -110,7 +110,12 @@ def why_unsound(root: Path, mutants: Sequence[Mutant]) -> str:
 
 def verdicts(mutants: Sequence[Mutant], jobs: int, console: Console) -> list[str]:
     """What became of each mutant; RuntimeError when tests fail without any."""
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
     with (
         tempfile.TemporaryDirectory(prefix="mutants-") as folder,
         Progress(*columns, console=console) as progress,
