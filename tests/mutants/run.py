@@ -20,12 +20,13 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from tests.mutants.planted import ROOT, Mutant, all_mutants
 
 TIME_LIMIT = 300  # seconds for the tests of one mutant; they take a few
 KILLED = "killed"
+COLUMNS = ("file", "what it breaks", "verdict", "tests")
 # A mutant that cannot even run proves nothing about the tests.
 CANNOT_RUN = re.compile(r"\b(SyntaxError|NameError|UnboundLocalError|ImportError|TypingError)\b")
 
@@ -36,7 +37,9 @@ def copy_repository(source: Path, target: Path) -> None:
     shutil.copytree(source, target, ignore=unneeded)
 
 
-def run_tests(root: Path, tests: Iterable[str], select: str = "") -> tuple[int | None, str]:
+def run_tests(
+    root: Path, tests: Iterable[str], select: str = "", limit: float = TIME_LIMIT
+) -> tuple[int | None, str]:
     """The exit code of pytest in a copy (None: out of time), and what it wrote."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     command += ["-k", select] if select else []
@@ -53,11 +56,11 @@ def run_tests(root: Path, tests: Iterable[str], select: str = "") -> tuple[int |
         start_new_session=True,
     )
     try:
-        written, _ = process.communicate(timeout=TIME_LIMIT)
+        written, _ = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        return None, f"out of time after {TIME_LIMIT} seconds"
+        return None, f"out of time after {limit} seconds"
     return process.returncode, written
 
 
@@ -102,7 +105,7 @@ def why_unsound(root: Path, mutants: Sequence[Mutant]) -> str:
     for select in selections:
         chosen = [mutant.tests for mutant in mutants if mutant.select == select]
         tests = dict.fromkeys(test for tests in chosen for test in tests)
-        code, written = run_tests(root, tests, select)
+        code, written = run_tests(root, tests, select, limit=TIME_LIMIT * len(tests))
         if code != 0:
             return written
     return ""
@@ -110,12 +113,8 @@ def why_unsound(root: Path, mutants: Sequence[Mutant]) -> str:
 
 def verdicts(mutants: Sequence[Mutant], jobs: int, console: Console) -> list[str]:
     """What became of each mutant; RuntimeError when tests fail without any."""
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-    )
+    last = TextColumn("{task.description}")
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), last)
     with (
         tempfile.TemporaryDirectory(prefix="mutants-") as folder,
         Progress(*columns, console=console) as progress,
@@ -128,9 +127,8 @@ def verdicts(mutants: Sequence[Mutant], jobs: int, console: Console) -> list[str
         if reason:
             raise RuntimeError(f"tests fail without any mutant:\n{reason}")
         found = []
-        for mutant, said in zip(
-            mutants, pool.map(lambda m: verdict(m, sound), mutants), strict=True
-        ):
+        judged = pool.map(lambda mutant: verdict(mutant, sound), mutants)
+        for mutant, said in zip(mutants, judged, strict=True):
             progress.update(task, advance=1, description=f"{said}: {mutant.file}")
             found.append(said)
     return found
@@ -140,7 +138,7 @@ def show(mutants: Sequence[Mutant], found: Sequence[str], console: Console) -> b
     """Tell what was not killed; whether all were."""
     left = [(m, said) for m, said in zip(mutants, found, strict=True) if said != KILLED]
     if left:
-        table = Table("file", "what it breaks", "verdict", "tests")
+        table = Table(*(Column(name, overflow="fold") for name in COLUMNS))
         for mutant, said in left:
             table.add_row(mutant.file, mutant.breaks, said, "\n".join(mutant.tests))
         console.print(table)
