@@ -20,6 +20,8 @@ from dpforest.trees.structure import Forest
 
 DrawBelow = Callable[[int, int], NDArray[np.int64]]
 """``draw(m, size)``: that many independent uniform draws from 0, ..., m - 1."""
+DrawJoins = Callable[[NDArray[np.int64], int], NDArray[np.bool_]]
+"""``joins(chances, out_of)``: whether each record joins, by a coin of its chance in so many."""
 Trained = tuple[Forest, NDArray[np.float64]]
 """Released trees and the votes of their leaves, shape (n_leaves, n_classes)."""
 
@@ -46,7 +48,7 @@ class RecordStore(Protocol):
         ...
 
     def sample(
-        self, n_trees: int, share: Fraction, draw: DrawBelow, known: Trained | None = None
+        self, n_trees: int, share: Fraction, joins: DrawJoins, known: Trained | None = None
     ) -> None:
         """Let each record join each tree with the probability ``share``, by draws of its own.
 
@@ -131,17 +133,17 @@ class LocalStore:
         self._part = draw(n_parts, len(self._target)).astype(np.int32)
 
     def sample(
-        self, n_trees: int, share: Fraction, draw: DrawBelow, known: Trained | None = None
+        self, n_trees: int, share: Fraction, joins: DrawJoins, known: Trained | None = None
     ) -> None:
         """Let each record join each tree by a coin of its own."""
         n = len(self._target)
-        out_of, joins = share.denominator, np.full(n, share.numerator)
+        out_of, chances = share.denominator, np.full(n, share.numerator)
         if known is not None:
-            out_of, joins = 2 * out_of, 2 * joins
-            joins[self._classified_well(*known)] //= 2
+            out_of, chances = 2 * out_of, 2 * chances
+            chances[self._classified_well(*known)] //= 2
         joined = np.empty((n, n_trees), np.uint8)
         for t in range(n_trees):
-            joined[:, t] = draw(out_of, n) < joins
+            joined[:, t] = joins(chances, out_of)
         self._members = joined
 
     def bootstrap(self, n_trees: int, draw: DrawBelow, known: Trained | None = None) -> None:

@@ -47,6 +47,10 @@ class Draws:
         """Secret uniform draws from 0, ..., m - 1: coins of records, never released."""
         return self.bits.uniform_below(m, size)
 
+    def joins(self, chances: Integers, out_of: int) -> NDArray[np.bool_]:
+        """Whether each record joins a sample: a secret coin each, of its chance in so many."""
+        return self.below(out_of, len(chances)) < chances
+
     def add_noise(self, noise: AdditiveNoise, totals: Integers) -> Integers:
         """The totals with noise."""
         return noise.added_to(totals, self.bits)
