@@ -238,8 +238,11 @@ class _Play:
         except PartedError:
             raise
         except Exception as error:
-            if not isinstance(draws, ForcedDraws) or not draws.script.releases:
+            if not draws.script.releases:
                 raise  # refused before anything was released
+            if not isinstance(draws, ForcedDraws):
+                error.add_note(f"it had made {len(draws.script.releases)} releases")
+                raise
             kind = type(error).__name__
             raise PartedError(f"the fit fails with the neighbour only: {kind}") from error
         return shown
