@@ -5,13 +5,16 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 PYTEST_JOBS ?= 2
 
-.PHONY: demo test lint docs bench bench-accuracy audit clean
+.PHONY: demo test test-data lint docs bench bench-accuracy audit clean
 
 demo: $(STAMPS)/package
 	$(BIN)/dpforest demo
 
 test: lint
 	$(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile
+
+test-data: $(STAMPS)/test
+	$(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile -m needs_tables tests
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .

@@ -1,6 +1,42 @@
-"""Settings of all tests: the same examples in every run, and no timing."""
+"""Settings of all tests: the same examples in every run, no timing, no network.
 
+A test that needs the papers' tables is marked ``needs_tables`` and skips where ``DPFOREST_DATA``
+names no folder that holds them.
+"""
+
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+CONNECT = socket.socket.connect
+
+
+def _refuse(*_: Any, **__: Any) -> None:
+    # pytest's own failure is no Exception: code that falls back on errors cannot swallow it.
+    pytest.fail("tests open no connection: put a stand-in where the code would download")
+
+
+def _connect(self: socket.socket, address: Any) -> None:
+    """Local processes may talk to each other (Unix sockets have names); nothing else may."""
+    CONNECT(self, address) if isinstance(address, str | bytes) else _refuse()
+
+
+def pytest_configure() -> None:
+    """Close the network for the whole run, doctests included."""
+    socket.getaddrinfo = _refuse
+    socket.socket.connect = _connect
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs the papers' tables where they are not."""
+    folder = os.environ.get("DPFOREST_DATA")
+    there = bool(folder) and (Path(folder) / "datasets.json").is_file()
+    if item.get_closest_marker("needs_tables") and not there:
+        pytest.skip("needs the papers' tables: set DPFOREST_DATA to a folder that holds them")

@@ -2,11 +2,15 @@
 
 import csv
 import json
+import shutil
+import sys
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 from typer.testing import CliRunner
 
 from dpforest import (
@@ -18,8 +22,10 @@ from dpforest import (
     Target,
     load_model,
 )
-from dpforest.cli import app, console
+from dpforest.cli import app, console, tables
 from dpforest.datasets import frames, make_census
+from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.schema.categories import is_missing
 
 SECRET = "NOBODY-MUST-SEE-THIS"
 
@@ -50,7 +56,7 @@ def folder(tmp_path_factory):
 
 def fit_arguments(folder, table, model, *more):
     where = ["fit", folder / table, "--schema", folder / "schema.json", "-o", folder / model]
-    return [*where, "--random-state", 0, *more]
+    return [*where, "--random-state", 0, "--force", *more]
 
 
 def column(path, name):
@@ -110,8 +116,11 @@ def test_fit_and_explain_print_the_ledger(folder):
     printed = run_well("explain", folder / "model.dpforest").stdout
     assert printed.startswith("(epsilon = 1, delta = 1e-06) for adding or removing one record")
     assert "noise: reproducible, not for release" in printed
+    assert "; not for release: the noise is reproducible" in printed.splitlines()[0]
+    account, origin = printed.rstrip().rsplit("\n", 1)
+    assert origin.startswith("written by dpforest ")
     fitted = run_well(*fit_arguments(folder, "census.csv", "again.dpforest")).stdout
-    assert fitted.startswith(printed.rstrip())
+    assert fitted.startswith(account)
 
 
 def test_a_number_to_predict_gets_the_regressor(folder):
@@ -166,7 +175,8 @@ def test_a_starter_schema_leaks_loudly_and_is_refused(folder, monkeypatch, with_
     assert entry["target"] == {"name": "income", "classes": ["<=50K", ">50K"]}
     del entry["read_from_data"]
     starter.write_text(json.dumps(entry), encoding="utf-8")
-    run_well("fit", folder / "census.csv", "--schema", starter, "-o", folder / "edited.dpforest")
+    edited = folder / f"edited-{with_frames}.dpforest"
+    run_well("fit", folder / "census.csv", "--schema", starter, "-o", edited)
 
 
 def test_a_paid_schema_can_be_trained_with(folder):
@@ -177,9 +187,218 @@ def test_a_paid_schema_can_be_trained_with(folder):
     model = folder / "paid.dpforest"
     fitted = run_well("fit", folder / "census.csv", "--schema", paid, "-o", model).stdout
     explained = run_well("explain", model).stdout
-    _, schemas = explained.split("The schema was paid for apart, on top of this:\n")
-    assert schemas.startswith("(epsilon = 50, delta = 1e-05)")
-    assert fitted.startswith(explained.rstrip())
+    assert explained.startswith("(epsilon = 51, delta = 1.1e-05)")
+    assert "odometer: stages add up\n├─ schema: (epsilon = 50, delta = 1e-05)" in explained
+    assert fitted.startswith(explained.rstrip().rsplit("\n", 1)[0])
+
+
+# Files
+
+
+def test_fit_does_not_overwrite_and_says_so_before_it_reads(folder, monkeypatch, tmp_path):
+    model = tmp_path / "model.dpforest"
+    model.write_text("precious")
+    monkeypatch.setattr("dpforest.cli.tables.read_declared", None)
+    where = ("--schema", folder / "schema.json", "-o", model)
+    refused = run("fit", folder / "census.csv", *where)
+    assert refused.exit_code == 1
+    assert f"{model} exists" in refused.stderr
+    assert "--force" in refused.stderr
+    assert model.read_text() == "precious"
+    monkeypatch.undo()
+    run_well("fit", folder / "census.csv", *where, "--force", "--table-name", "census 2026")
+    assert "table 'census 2026'" in run_well("explain", model).stdout
+
+
+def test_a_model_whose_name_was_taken_meanwhile_is_kept(folder, monkeypatch, tmp_path):
+    model = tmp_path / "model.dpforest"
+    fit = PrivateForestClassifier.fit
+
+    def slow_fit(forest, *arguments, **options):
+        model.write_text("of another fit")
+        return fit(forest, *arguments, **options)
+
+    monkeypatch.setattr(PrivateForestClassifier, "fit", slow_fit)
+    where = ("--schema", folder / "schema.json", "-o", model)
+    result = run("fit", folder / "census.csv", *where)
+    assert result.exit_code == 1
+    assert model.read_text() == "of another fit"
+    (kept,) = (path for path in tmp_path.iterdir() if path != model)
+    assert f"kept as {kept}" in result.stderr
+    assert load_model(kept).ledger_.releasable
+
+
+def key_pair(folder, kind=None):
+    """The PEM files of a new key, as openssl writes them."""
+    private = kind or ed25519.Ed25519PrivateKey.generate()
+    secret, public = folder / "key.pem", folder / "public.pem"
+    unlocked = serialization.NoEncryption()
+    encoding = serialization.Encoding.PEM
+    secret.write_bytes(private.private_bytes(encoding, serialization.PrivateFormat.PKCS8, unlocked))
+    public.write_bytes(
+        private.public_key().public_bytes(encoding, serialization.PublicFormat.SubjectPublicKeyInfo)
+    )
+    return secret, public
+
+
+@pytest.fixture
+def signed(folder, tmp_path):
+    model = shutil.copy(folder / "model.dpforest", tmp_path / "model.dpforest")
+    secret, public = key_pair(tmp_path)
+    printed = run_well("sign", model, "--key", secret).stdout
+    assert "not for release" in printed
+    return model, secret, public
+
+
+def test_a_signature_fits_its_file_and_no_other(signed, folder, tmp_path):
+    model, _, public = signed
+    printed = run_well("verify", model, "--key", public).stdout
+    assert "the signature fits" in printed
+    assert "not for release" in printed
+    content = model.read_bytes()
+    for position in (0, len(content) // 2, len(content) - 1):
+        model.write_bytes(
+            content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :]
+        )
+        tampered = run("verify", model, "--key", public)
+        assert tampered.exit_code == 1
+        assert "no signature of" in tampered.stderr
+    model.write_bytes(content)
+    (tmp_path / "other").mkdir()
+    _, other = key_pair(tmp_path / "other")
+    assert run("verify", model, "--key", other).exit_code == 1
+    assert run("verify", model, "--key", public, "--signature", other).exit_code == 1
+    run_well("verify", model, "--key", public, "--signature", f"{model}.sig")
+
+
+def test_keys_of_other_kinds_are_refused(signed, tmp_path):
+    model, secret, public = signed
+    (tmp_path / "rsa").mkdir()
+    keys = key_pair(tmp_path / "rsa", rsa.generate_private_key(65537, 2048))
+    odd = tmp_path / "odd.pem"
+    odd.write_text("no key")
+    for key in (keys[0], public, odd):
+        result = run("sign", model, "--key", key, "-o", tmp_path / "new.sig")
+        assert result.exit_code == 1
+        assert "Ed25519 private key" in result.stderr
+        assert "openssl genpkey -algorithm ed25519" in result.stderr
+    for key in (keys[1], secret, odd):
+        result = run("verify", model, "--key", key)
+        assert result.exit_code == 1
+        assert "Ed25519 public key" in result.stderr
+    assert not (tmp_path / "new.sig").exists()
+    again = run("sign", model, "--key", secret)
+    assert again.exit_code == 1
+    assert "exists" in again.stderr
+    assert "no such file" in run("sign", tmp_path / "nowhere", "--key", secret).stderr.lower()
+
+
+def test_signing_without_the_extra_says_what_to_install(signed, monkeypatch):
+    model, secret, public = signed
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives", None)
+    for command, key in (("sign", secret), ("verify", public)):
+        result = run(command, model, "--key", key)
+        assert result.exit_code == 1
+        assert "pip install 'dpforest[sign]'" in result.stderr
+
+
+PAID = ("--target", "income", "--epsilon", 50, "--delta", 1e-5, "--random-state", 0)
+
+
+def paid_schema(folder, table, *more):
+    run_well("schema", folder / table, *PAID, *more, "-o", folder / "paid.json")
+    return Schema.load(folder / "paid.json")
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow", None])
+def test_csv_is_read_as_text(folder, monkeypatch, backend):
+    monkeypatch.setattr(frames, "BACKENDS", () if backend is None else (backend,))
+    path = folder / "cells.csv"
+    path.write_text("a,b,c\n1,,true\n007,1.50,x\n", encoding="utf-8")
+    table = tables.read_table(path, ["a"])
+    cells = {name: np.asarray(table.column(name), dtype=object).tolist() for name in table.names}
+    assert (cells["a"], cells["c"]) == (["1", "007"], ["true", "x"])
+    assert cells["b"][1] == "1.50"
+    assert is_missing(cells["b"][0])
+
+
+@pytest.mark.parametrize(
+    "odd", [{"age": None}, {"age": "unknown"}, {"age": "40.5"}, {"income": None}, {"region": "7"}]
+)
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_one_odd_row_changes_no_type_of_a_paid_schema(folder, monkeypatch, odd, backend):
+    monkeypatch.setattr(frames, "BACKENDS", (backend,))
+    table = pd.read_csv(folder / "census.csv", dtype=str, keep_default_na=False)
+    larger = pd.concat([table, table.iloc[:1].assign(**odd)], ignore_index=True)
+    larger.to_csv(folder / "odd.csv", index=False)
+    schemas = [
+        paid_schema(folder, name, "--ignore", "person") for name in ("census.csv", "odd.csv")
+    ]
+    kinds = [
+        [(f.name, getattr(f, "integer", None), getattr(f, "categories", ())) for f in s.features]
+        for s in schemas
+    ]
+    assert kinds[0] == kinds[1]
+    assert schemas[0].target == schemas[1].target
+    ledgers = [schema.ledger.to_dict() for schema in schemas]
+    assert ledgers[0] == ledgers[1]
+    integers = {f.name for f in schemas[0].features if getattr(f, "integer", False)}
+    assert integers == {"age", "children", "hours_per_week", "capital_gain"}
+
+
+def test_declared_types_are_not_asked(folder):
+    types = ("--types", "age=integer,region=category", "--types", "income=category")
+    schema = paid_schema(folder, "census.csv", "--ignore", "person", *types)
+    labels = [entry.label for entry in schema.ledger.entries]
+    assert labels[:2] == ["categories of 'income'", "bounds of 'age'"]
+    assert "column 'education'" in labels
+    assert "categories of 'region'" in labels
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_types_of_parquet_are_public_only_when_declared(folder, declared):
+    more = ("--types", "frame") if declared else ()
+    schema = paid_schema(folder, "census.parquet", "--ignore", "person", *more)
+    asked = [entry.label.startswith("column") for entry in schema.ledger.entries]
+    assert asked == [not declared] * len(asked)
+    # The frame has floats, of which the values are whole.
+    assert schema.features[0].integer == (not declared)
+
+
+def test_a_paid_schema_may_protect_persons(folder):
+    persons = ("--groups", "person", "--max-records-per-group", 2)
+    schema = paid_schema(folder, "census.csv", *persons)
+    assert "person" not in schema.feature_names
+    assert "one person (at most 2 records each)" in schema.ledger.explain()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--types", "frame"), "CSV and has no types"),
+        (("--types", "age"), "expected column=type"),
+        (("--types", "=integer"), "expected column=type"),
+        (("--types", "age=int"), "'integer'"),
+        (("--types", "wage=integer"), "'wage'"),
+        (("--groups", "person"), "go together"),
+        (("--groups", "nobody", "--max-records-per-group", 2), "no column 'nobody'"),
+        (("--delta", 0), "delta must be above 0"),
+    ],
+)
+def test_a_paid_schema_refuses_in_one_line_before_it_spends(folder, monkeypatch, more, message):
+    monkeypatch.setattr(Ledger, "debit", lambda self, entry: pytest.fail("spent"))
+    result = run("schema", folder / "census.csv", *PAID, *more, "-o", folder / "refused.json")
+    assert result.exit_code == 1
+    assert len(result.stderr.splitlines()) == 1
+    assert message in result.stderr
+    assert not (folder / "refused.json").exists()
+
+
+def test_a_paid_schema_without_a_frame_library_says_what_to_install(folder, monkeypatch):
+    without_frames(monkeypatch)
+    result = run("schema", folder / "census.csv", *PAID, "-o", folder / "refused.json")
+    assert result.exit_code == 1
+    assert "pip install" in result.stderr
 
 
 def broken_table(folder, name, change):
@@ -264,7 +483,7 @@ def test_fit_refuses_in_one_line_before_it_spends(broken, monkeypatch, case, bac
     [
         (["predict", "nowhere", "census.csv", "-o", "p.csv"], "no such file"),
         (["predict", "census.csv", "census.csv", "-o", "p.csv"], "not a model"),
-        (["predict", "model.dpforest", "empty.csv", "-o", "p.csv"], "no column 'education'"),
+        (["predict", "model.dpforest", "empty.csv", "-o", "p.csv"], "no column 'age'"),
         (["predict", "model.dpforest", "census.csv", "-o", "p.txt"], "ends in .csv"),
         (["explain", "nowhere"], "no such file"),
         (["schema", "census.csv", "--target", "wage", "-o", "s.json"], "no column 'wage'"),

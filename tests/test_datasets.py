@@ -1,5 +1,7 @@
 """The catalogue, local files, downloads (with a stand-in for OpenML) and the census."""
 
+import gzip
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -20,12 +22,6 @@ from threadpoolctl import threadpool_limits
 from dpforest.datasets import catalog, frames, load, make_census, names, openml
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema
 
-FOLDER = os.environ.get("DPFOREST_DATA", "")
-needs_data = pytest.mark.skipif(
-    not (Path(FOLDER) / "datasets.json").is_file() or not FOLDER,
-    reason="DPFOREST_DATA names no folder with the papers' data",
-)
-
 
 @pytest.fixture
 def empty_world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
@@ -33,6 +29,25 @@ def empty_world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.delenv("DPFOREST_DATA", raising=False)
     monkeypatch.setenv("DPFOREST_CACHE", str(tmp_path / "cache"))
     return tmp_path
+
+
+@pytest.fixture
+def own_folder(empty_world: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of data with one small table: a number and a category, each with a gap."""
+    table = b"age,hue,target\n1.5,red,yes\n,blue,no\n3,,yes\n"
+    (empty_world / "mine.csv.gz").write_bytes(gzip.compress(table, mtime=0))
+    entry = {
+        "title": "Mine",
+        "sha256": hashlib.sha256(gzip.compress(table, mtime=0)).hexdigest(),
+        "features": [
+            {"name": "age", "kind": "numeric", "low": 0, "high": 9},
+            {"name": "hue", "kind": "categorical", "categories": ["red", "blue"]},
+        ],
+        "target": {"classes": ["no", "yes"]},
+    }
+    (empty_world / "datasets.json").write_text(json.dumps({"mine": entry}))
+    monkeypatch.setenv("DPFOREST_DATA", str(empty_world))
+    return empty_world
 
 
 def fake_openml(monkeypatch: pytest.MonkeyPatch, data: pd.DataFrame, target: Any) -> list[int]:
@@ -66,9 +81,9 @@ def test_every_entry_of_the_catalogue_is_a_schema(empty_world: Path) -> None:
             assert set(catalog.entry(name, None)["target"]["counts"]) == set(schema.target.classes)
 
 
-@needs_data
+@pytest.mark.needs_tables
 def test_the_catalogue_says_what_the_folder_says() -> None:
-    described = json.loads((Path(FOLDER) / "datasets.json").read_text())
+    described = json.loads((Path(os.environ["DPFOREST_DATA"]) / "datasets.json").read_text())
     for name, ours in catalog.packaged().items():
         theirs = described[name]
         assert ours["sha256"] == theirs["sha256"]
@@ -96,7 +111,7 @@ def test_a_folder_may_describe_further_data(
 # --- local files -----------------------------------------------------------------------------
 
 
-@needs_data
+@pytest.mark.needs_tables
 @pytest.mark.parametrize("name", ["adult", "mammographic", "parkinsons", "covtype"])
 def test_a_local_file_fits_its_schema(name: str) -> None:
     data = load(name)
@@ -118,14 +133,14 @@ def test_a_local_file_fits_its_schema(name: str) -> None:
         assert data.y.dtype == np.float64
 
 
-@needs_data
 @pytest.mark.parametrize(("backend", "kind"), [("polars", pl.DataFrame), ("pyarrow", pa.Table)])
 def test_without_pandas_the_same_table_comes_from_another_library(
-    backend: str, kind: type, monkeypatch: pytest.MonkeyPatch
+    backend: str, kind: type, own_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = load("mammographic")
+    expected = load("mine")
+    assert expected.X.isna().to_numpy().sum() == 2
     monkeypatch.setattr(frames, "BACKENDS", (backend,))
-    data = load("mammographic")
+    data = load("mine")
     assert isinstance(data.X, kind)
     table = data.X.to_pandas()
     assert list(table.columns) == list(expected.X.columns)
@@ -137,13 +152,12 @@ def test_without_pandas_the_same_table_comes_from_another_library(
     np.testing.assert_array_equal(data.y, expected.y)
 
 
-@needs_data
 def test_without_any_frame_library_the_error_names_the_remedy(
-    monkeypatch: pytest.MonkeyPatch,
+    own_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(frames, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match="pip install pandas"):
-        load("iris")
+        load("mine")
 
 
 def test_a_damaged_local_file_is_refused(

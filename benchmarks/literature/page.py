@@ -31,11 +31,13 @@ recipe. `as_published` follows the print where it is broken, for research: a `No
 `fit`, and `ledger_.reasons` says why. Documents: 000 Tajima et al. (M-RF), 001 Wang et al. (eDPRF),
 002 Suihkonen (a survey, and DPRF_thesis), 003 Consul and Williamson (DiPriMe), 004 Bojarski et al.
 Systems that are known from 001 or 002 only are built from what these say of them; the notes tell
-what is left open. Greedy trees grow to their depth, as printed, or to about 1024 leaves, and never
-stop on what a node holds; eDPRF's may also stop by a private choice. A rule that stops where few
-records are expected (`min_support`) does all of them good, and changes their order: with 8 for all
-(3 seeds), TpDPRF is ahead of eDPRF on adult at epsilon = 1 (82.7 to 82.0), and DiffPRF_linear on
-nursery (84.9 to 84.6).
+what is left open. Greedy trees grow to their depth, as printed, or to about 1024 leaves: a public
+fact. eDPRF's may also stop on what a node holds, by a private choice that is paid for, and as
+published at a pure node, unpaid; no others do. As published, splits are chosen at the printed rate,
+epsilon / (2 Delta); with a guarantee, at twice that where the score is monotone. A rule that stops
+where few records are expected (`min_support`) does all of them good, and changes their order: with
+8 for all (3 seeds), TpDPRF is ahead of eDPRF on adult at epsilon = 1 (82.7 to 82.0), and
+DiffPRF_linear on nursery (84.9 to 84.6).
 """
 
 MEASURED = """## Measured: all of them on the same data

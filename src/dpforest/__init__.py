@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpforest.forests.matrix_predictor import MatrixForestPredictor
     from dpforest.forests.median import MedianForestClassifier, MedianForestRegressor
     from dpforest.forests.random import RandomDecisionForestClassifier
+    from dpforest.privacy.accounts.ledger import Ledger
     from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 
 __version__ = "0.1.0"
@@ -30,6 +31,7 @@ __all__ = [
     "BudgetExceededError",
     "CategoricalFeature",
     "GreedyForestClassifier",
+    "Ledger",
     "MatrixForestClassifier",
     "MatrixForestPredictor",
     "MedianForestClassifier",
@@ -67,6 +69,7 @@ _ROOMS = {
     "forests.matrix_predictor": ("MatrixForestPredictor",),
     "forests.median": ("MedianForestClassifier", "MedianForestRegressor"),
     "forests.random": ("RandomDecisionForestClassifier",),
+    "privacy.accounts.ledger": ("Ledger",),
     "schema": ("CategoricalFeature", "NumericFeature", "Schema", "Target"),
 }
 _HOME = {name: f"dpforest.{room}" for room, names in _ROOMS.items() for name in names}

@@ -18,4 +18,4 @@ class SchemaError(ValueError):
 
 
 class ModelFileError(ValueError):
-    """A saved model is damaged, not a model, or newer than this version can read."""
+    """A saved model is damaged, was edited, is no model, or of another version of the format."""

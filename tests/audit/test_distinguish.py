@@ -1,12 +1,14 @@
 """The short audit of every public estimator, and estimators of ours that are broken on purpose."""
 
 import itertools
+from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
 
 from dpforest import PrivateForestClassifier, RandomDecisionForestClassifier
 from dpforest.audit import SMALL_SCHEMA, audit, public_estimators, small_estimators, worst_pairs
+from dpforest.privacy.accounts.mechanisms_used import DiscreteGaussian
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 
@@ -46,14 +48,28 @@ def forest(**options):
 
 def with_noise_divided_by(factor):
     """Let releases carry less noise than the ledger says."""
-    right = AdditiveNoise.for_price.__func__
+    right = AdditiveNoise.added_to
 
-    def wrong(cls, price, *, l1, l2):
-        noise = right(cls, price, l1=l1, l2=l2)
-        power = 2 if noise.mechanism(1).startswith("discrete Gaussian") else 1
-        return cls(noise.loss, noise.parameter / factor**power)
+    def wrong(noise, totals, bits):
+        made = noise.made
+        if isinstance(made, DiscreteGaussian):
+            less = replace(made, sigma2=made.sigma2 / factor**2)
+        else:
+            less = replace(made, scale=made.scale / factor)
+        return right(AdditiveNoise(less), totals, bits)
 
-    return patch.object(AdditiveNoise, "for_price", classmethod(wrong))
+    return patch.object(AdditiveNoise, "added_to", wrong)
+
+
+def test_a_report_on_a_model_with_a_seed_says_that_it_is_not_for_release():
+    """The audit's own seed fixes the structure and is another matter."""
+    for seed, fitted in ((0, False), (0, True), (None, False), (None, True)):
+        model = forest(random_state=seed, n_hint=5)
+        if fitted:
+            model.fit(ALONE[0].one.X, ALONE[0].one.y).set_params(random_state=None)
+        report = audit(model, pairs=ALONE, trials=400, random_state=0)
+        assert report.claim.releasable == (seed is None)
+        assert ("not for release" in str(report)) == (seed is not None)
 
 
 def test_control_half_the_noise_in_a_forest_is_caught():

@@ -1,7 +1,6 @@
 """Every recipe that is broken as published: enumeration finds the tables, and its repair holds.
 
-A world is small enough to follow every draw: one tree or two of one split. What the schemes of Hou
-and of DPGDF count on the way is left out, since nothing after Laplace noise can be followed.
+A world is small enough to follow every draw: one tree or two of one split.
 """
 
 from dataclasses import dataclass, field
@@ -74,10 +73,10 @@ WORLDS = {
     "diffprf_linear": BAGGED,
     "dprf_gini": BAGGED,
     "dprf_maxtree": BAGGED,
-    "dprf_hou": World(NUMBER, PAIR, 2, 3, 1.5, {**GREEDY, "level_budget": "even"}, COINS),
+    "dprf_hou": BAGGED,
     "dpgdf": World(
         NUMBER, PAIR, 1, 2, 0.1,
-        {**GREEDY, **TWO_TREES, "level_budget": "even"},
+        {**GREEDY, **TWO_TREES},
     ),
     "tpdprf": World(
         NUMBER, PAIR, 1, 2, 1.0,

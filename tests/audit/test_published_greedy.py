@@ -2,10 +2,19 @@
 
 import math
 
+import numpy as np
 import pytest
 
-from dpforest import GreedyForestClassifier, NumericFeature, Schema, Target
-from dpforest.audit import exhaust
+from dpforest import (
+    GreedyForestClassifier,
+    NoGuaranteeWarning,
+    NumericFeature,
+    Schema,
+    Target,
+    literature,
+)
+from dpforest.audit import Table, exhaust
+from dpforest.audit.script import branches_of
 
 CLASSES = Target(classes=(0, 1))
 ONE = Schema((NumericFeature("x", 0.0, 1.0, cuts=(0.5,)),), CLASSES)
@@ -79,3 +88,23 @@ def test_normalised_weights_of_misclassified_records_are_caught():
 def test_weights_of_a_record_by_itself_hold():
     report = check((), most=2, sampling="without_replacement", sample_share=1.0, **TWO_PHASES)
     assert report.holds
+
+
+def test_edprf_as_published_chooses_at_half_the_monotone_rate():
+    # Two records of one class and one of the other, in one bin of x and in two bins of z.
+    records = Table(np.array([[0.2, 0.2], [0.2, 0.2], [0.2, 0.7]]), np.array([0, 0, 1]))
+    forest = literature.make(
+        "edprf", variant="as_published", epsilon=3.0, schema=TWO, n_estimators=1, max_depth=1,
+        random_state=0,
+    )  # fmt: skip
+    with pytest.warns(NoGuaranteeWarning):
+        branches = branches_of(forest, records)
+    # Permute-and-flip takes the worse of two with half of exp(-rate times the difference): a third
+    # of epsilon is for the choice (Delta = 2, Gini differs by 4/3), the rest for leaves (by 1).
+    worse = math.exp(-1.0 / 4 * 4 / 3) / 2
+    assert sorted(float(branch.weight) for branch in branches) == pytest.approx(
+        [worse, 1 - worse],
+        abs=1e-3,  # scores are whole numbers of 1 / 1024
+    )
+    labels = {round(float(min(row)), 9) for branch in branches for row in branch.choices}
+    assert round(math.exp(-2.0 / 2) / 2, 9) in labels

@@ -85,7 +85,7 @@ CASES = {
     "nothing at all": ({}, "table.csv", None, None, "X must be"),
     "label missing": ({}, None, ["no", None, "yes"], None, "missing labels"),
     "label nan": ({}, None, [0.0, math.nan, 1.0], None, "missing labels"),
-    "label unknown": ({}, None, ["no", SECRET, "yes"], None, "not among the declared classes"),
+    "label unknown": ({}, None, ["no", SECRET, "yes"], None, "only if they are publicly known"),
     "y too short": ({}, None, ["no", "yes"], None, "different lengths"),
     "y two columns": ({}, None, np.zeros((3, 2)), None, "y"),
     "y none": ({}, None, "none", None, "y"),

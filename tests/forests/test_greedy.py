@@ -16,6 +16,7 @@ from dpforest import (
     Schema,
     Target,
     datasets,
+    literature,
     load_model,
 )
 from dpforest.audit.exhaustive import exhaust
@@ -25,7 +26,7 @@ from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.greedy_choices import Rule
 from dpforest.privacy.mechanisms.scores import score_of
 from dpforest.records.store import LocalStore
-from dpforest.trees.level_budgets import LEVEL_BUDGETS
+from dpforest.trees.level_budgets import LEVEL_BUDGETS, share_out
 
 CRITERIA = ["gini", "information_gain", "max", "f_max"]
 SMALL = Schema(
@@ -59,6 +60,9 @@ def test_the_whole_budget_is_spent_and_no_more(census, sampling, level_budget, l
 
 @pytest.mark.parametrize("settings", [
     {"splits": "binary"},
+    {"level_budget": "hou", "stopping": "noisy_counts"},
+    {"level_budget": "hou", "stopping": "noisy_counts", "align": False},
+    {"level_budget": "cube_root", "stopping": None, "align": False},
     {"splits": "binary", "stopping": None, "selection": "exponential"},
     {"align": False},
     {"max_features": "sqrt", "voting": "majority"},
@@ -173,6 +177,7 @@ def test_persons_are_protected_with_groups(census):
     ({"max_depth": 40, "splits": "binary"}, "leaves"),
     ({"voting": "most_confident"}, "voting"),
     ({"align": "yes"}, "align"),
+    ({"stopping": "noisy_counts"}, "level_budget with noisy_counts"),
     ({"leaves": "mean"}, "leaves"),
 ])  # fmt: skip
 def test_bad_parameters_are_refused_before_anything_is_read(settings, message):
@@ -227,7 +232,8 @@ def test_nothing_is_totalled_before_it_is_debited(census, monkeypatch):
     ledger, make = None, Desk.__init__
     monkeypatch.setattr(Desk, "__init__", opened)
     monkeypatch.setattr(LocalStore, "total", watched)
-    fitted(census, level_budget="hou", n_estimators=2, max_depth=3, min_support=0)
+    shape = {"n_estimators": 2, "max_depth": 3, "min_support": 0}
+    fitted(census, level_budget="hou", stopping="noisy_counts", **shape)
     assert len(seen) == 7  # counts and choices of three levels, and the leaves
     assert seen == sorted(set(seen))
     assert seen[0] > 0
@@ -248,6 +254,34 @@ def test_a_spent_budget_is_refused_before_the_records_are_seen(census, monkeypat
         fitted(census, n_estimators=2, max_depth=2, min_support=0)
 
 
+@pytest.mark.parametrize("name", ["dpgdf", "dprf_hou"])
+def test_trees_of_recipes_with_counts_stop_on_public_facts_only(census, name):
+    # With one record every noisy count is within its noise, and a tree that asks would stop.
+    shape = {"n_estimators": 50, "max_depth": 2, "schema": census.schema, "random_state": 0}
+    forest = literature.make(name, **shape).fit(census.X[:1], census.y[:1]).forest_
+    assert (np.diff(forest.leaf_offsets) > 1).all()
+    stopping = {"stopping": "noisy_counts"}
+    forest = literature.make(name, **shape, **stopping).fit(census.X[:1], census.y[:1]).forest_
+    assert (np.diff(forest.leaf_offsets) == 1).mean() > 0.5
+
+
+@pytest.mark.parametrize("scheme", ["hou", "cube_root"])
+def test_leaves_have_the_share_of_their_level(census, monkeypatch, scheme):
+    asked = []
+    release = leaves.leaf_counts
+    monkeypatch.setattr(
+        greedy_phase, "leaf_counts", lambda desk, q: asked.append(q) or release(desk, q)
+    )
+    settings = {"level_budget": scheme, "align": False, "stopping": None, "leaves": "counts"}
+    forest = fitted(census, n_estimators=2, max_depth=3, min_support=0, **settings)
+    (question,) = asked
+    assert {1, 2, 3} == set(question.level)  # missing and unseen values end a way
+    shares = share_out(scheme, 3)
+    prices = [float(span.price) for span in question.spans]
+    assert prices == pytest.approx([float(share) for share in shares.counts])
+    assert forest.ledger_.epsilon == pytest.approx(1.0, abs=1e-9)
+
+
 SMALL_FORESTS = {  # settings, and the size of the largest table
     "one tree": ({}, 2),
     "two levels": ({"max_depth": 2, "stopping": None}, 2),
@@ -255,6 +289,10 @@ SMALL_FORESTS = {  # settings, and the size of the largest table
     "exponential": ({"selection": "exponential"}, 2),
     "no stopping": ({"stopping": None}, 3),
     "counts": ({"leaves": "counts"}, 3),
+    "leaves of a level": (
+        {"level_budget": "cube_root", "align": False, "max_depth": 2, "stopping": None},
+        2,
+    ),
     "binary": ({"splits": "binary"}, 2),
     "two trees, shared": ({"n_estimators": 2, "sampling": "shared"}, 2),
     "samples": ({"sampling": "without_replacement", "sample_share": 0.5}, 2),

@@ -159,7 +159,7 @@ def test_a_saved_model_predicts_the_same(data, tmp_path):
     for name in ("leaf_values_", "leaf_deviations_"):
         broken = copy.deepcopy(model)
         setattr(broken, name, getattr(model, name)[1:])
-        broken.save(path)
+        broken.save(path, overwrite=True)
         with pytest.raises(ModelFileError):
             load_model(path)
 

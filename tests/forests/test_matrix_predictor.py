@@ -230,3 +230,19 @@ def test_a_fit_that_failed_keeps_no_records(data, monkeypatch):
 def test_ensembles_are_no_more_than_the_trees_that_are_given(data):
     model = make(n_estimators=1, features_per_ensemble=1, max_depth=1).fit(*data)
     assert len(model.ensembles_) == 1
+
+
+def test_noise_beyond_the_sampler_is_refused_before_anything_is_spent():
+    """Eight records between neighbours: the kronecker strategy's noise leaves the exact range."""
+    X, y = np.tile(np.arange(3), (12, 4)).T.reshape(-1, 4)[:36], np.arange(36) % 3
+    schema = Schema(
+        tuple(CategoricalFeature(f"x{j}", (0, 1, 2)) for j in range(4)), Target(classes=(0, 1, 2))
+    )
+    model = MatrixForestPredictor(
+        epsilon=0.001, delta=1e-12, schema=schema, strategy="kronecker", n_estimators=4,
+        max_depth=2, features_per_ensemble=3, neighbors="replace_one", max_records_per_group=4,
+        random_state=0,
+    ).fit(X, y, groups=np.arange(36))  # fmt: skip
+    with pytest.raises(ValueError, match="no strategy"):
+        model.predict(X)
+    assert model.ledger_.entries == ()

@@ -95,6 +95,18 @@ def test_splits_of_regression_pay_for_the_middle_of_the_target(numbers):
     assert "quartiles" not in blind.fit(X, y).ledger_.explain()
 
 
+@pytest.mark.parametrize("bounds", [(1e16, 1e16 + 4), (1.0, 1.0 + 2**-52), (0.0, 1e-280)])
+def test_a_target_of_few_distinct_numbers_fits(numbers, bounds):
+    # The cells of quartiles are narrower than the gaps between numbers of double precision.
+    X, _, schema = numbers
+    narrow = Schema(schema.features, Target(low=bounds[0], high=bounds[1]))
+    y = np.resize(bounds, len(X))
+    forest = MedianForestRegressor(epsilon=2.0, schema=narrow, random_state=0).fit(X, y)
+    assert forest.ledger_.epsilon == 2.0
+    assert (forest.predict(X) >= bounds[0]).all()
+    assert (forest.predict(X) <= bounds[1]).all()
+
+
 def test_median_trees_are_the_limit_without_noise(numbers):
     X, y, schema = numbers
     forest = MedianForestRegressor(

@@ -1,7 +1,9 @@
 """Paid schemas: what they find, what they cost, and that the threshold keeps its promise."""
 
 import math
+from collections import Counter
 from fractions import Fraction
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pandas as pd
@@ -9,14 +11,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from dpforest.datasets import make_census
 from dpforest.exceptions import BudgetExceededError, SchemaError
 from dpforest.privacy import inference
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.inference import category_threshold
-from dpforest.privacy.mechanisms.noise import discrete_laplace, laplace_scale
-from dpforest.records.observe import N_MAGNITUDES, level_counts, magnitude, magnitude_counts
+from dpforest.privacy.mechanisms.draws import Draws
+from dpforest.privacy.mechanisms.noise import laplace_scale
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
-from dpforest.tables.columns import Column
 
 N = 4000
 
@@ -59,9 +61,20 @@ def test_finds_ranges_categories_and_classes(columns, make):
     assert 1024 <= balance.high <= 4096
 
 
-def test_the_ledger_has_one_entry_a_column_and_the_whole_budget(columns):
+TYPES = {
+    "age": "integer",
+    "balance": "number",
+    "tiny": "number",
+    "colour": "category",
+    "member": "boolean",
+    "ill": "category",
+}
+
+
+@pytest.mark.parametrize("types", [TYPES, "frame"])
+def test_the_ledger_has_one_entry_a_column_and_the_whole_budget(columns, types):
     frame = pd.DataFrame(columns)
-    schema = Schema.infer(frame, target="ill", epsilon=1, delta=1e-5, random_state=0)
+    schema = Schema.infer(frame, target="ill", epsilon=1, delta=1e-5, types=types, random_state=0)
     ledger = schema.ledger
     assert [entry.label for entry in ledger.entries] == [
         "categories of 'ill'",
@@ -74,21 +87,40 @@ def test_the_ledger_has_one_entry_a_column_and_the_whole_budget(columns):
     assert ledger.delta == pytest.approx(1e-5)
     assert ledger.guarantee.epsilon <= 1
     assert "noise: reproducible, not for release" in ledger.notes
-    assert not Schema.infer(frame[["age"]], epsilon=1).ledger.reproducible_noise
+    bounds = Schema.infer(frame[["age"]], epsilon=1, types="frame")
+    assert not bounds.ledger.reproducible_noise
+    assert bounds.ledger.delta == 0
+
+
+def test_columns_without_a_type_pay_for_their_kind(columns):
+    frame = pd.DataFrame(columns)
+    types = {"age": "integer", "ill": "category"}
+    schema = Schema.infer(frame, target="ill", epsilon=1, delta=1e-5, types=types, random_state=0)
+    ledger = schema.ledger
+    labels = [entry.label for entry in ledger.entries]
+    assert labels[:2] == ["categories of 'ill'", "bounds of 'age'"]
+    assert labels[2:] == [f"column {name!r}" for name in ("balance", "tiny", "colour", "member")]
+    kind, rest = ledger.entries[-1].parts
+    assert (kind.label, rest.label) == ("kind of 'member'", "bounds or categories of 'member'")
+    # All that might have been asked is debited: the total must not tell what was found.
+    assert ledger.epsilon == pytest.approx(1, rel=1e-8)
+    assert ledger.delta == pytest.approx(1e-5)
 
 
 def test_the_ledger_is_kept_in_files_but_is_no_part_of_equality(columns, tmp_path):
-    schema = Schema.infer(pd.DataFrame(columns)[["age"]], epsilon=1, random_state=0)
+    frame = pd.DataFrame(columns)[["age"]]
+    schema = Schema.infer(frame, epsilon=1, delta=1e-6, random_state=0)
     schema.save(tmp_path / "schema.json")
     loaded = Schema.load(tmp_path / "schema.json")
     assert loaded == schema == Schema(schema.features)
     assert loaded.ledger.to_dict() == schema.ledger.to_dict()
 
 
-def test_declared_universes_and_booleans_are_free(columns):
+def test_declared_universes_and_declared_booleans_are_free(columns):
     frame = pd.DataFrame(columns)[["colour", "member", "ill"]]
     universe = {"colour": ["red", "violet"], "ill": ["no", "yes"]}
-    schema = Schema.infer(frame, target="ill", epsilon=0.5, universe=universe)
+    types = {"member": "boolean"}
+    schema = Schema.infer(frame, target="ill", epsilon=0.5, universe=universe, types=types)
     assert schema.features[0] == CategoricalFeature("colour", ("red", "violet"))
     assert schema.classes == ("no", "yes")
     assert schema.ledger.epsilon == 0
@@ -97,17 +129,24 @@ def test_declared_universes_and_booleans_are_free(columns):
 
 def test_target_may_be_numbers_or_come_beside(columns):
     frame = pd.DataFrame(columns)[["age"]]
-    schema = Schema.infer(frame, target=columns["balance"], epsilon=2, random_state=0)
+
+    def inferred(target, **keywords):
+        return Schema.infer(frame, target=target, epsilon=4, delta=1e-6, random_state=0, **keywords)
+
+    schema = inferred(columns["balance"])
     assert schema.target.name == "target"
     assert schema.target.low < -500
-    whole = Schema.infer(frame, target=columns["member"] + 1, epsilon=2, delta=1e-6, random_state=0)
-    assert whole.classes == (1, 2)
-    truth = Schema.infer(frame, target=columns["member"], epsilon=2, random_state=0)
-    assert truth.classes == (False, True)
-    number = Schema.infer(
-        frame, target=columns["member"], task="regression", epsilon=2, random_state=0
-    )
-    assert number.target_bounds == (0, 1)
+    assert inferred(columns["member"] + 1).classes == (1, 2)
+    assert inferred(columns["member"]).classes == (False, True)
+    assert inferred(columns["member"], task="regression").target_bounds == (0, 1)
+    assert inferred(columns["member"], types="frame").classes == (False, True)
+    # A declared type says what classes are: whole numbers, or texts.
+    whole = columns["member"] + 1
+    assert inferred(whole, types={"target": "integer"}).classes == (1, 2)
+    assert inferred(whole, types={"target": "category"}).classes == ("1", "2")
+    assert inferred(whole, types={"target": "number"}).target_bounds == (0.5, 2)
+    halves = whole / 2
+    assert inferred(halves, task="classification").classes == (0.5, 1)
 
 
 def test_rare_values_are_not_named():
@@ -124,16 +163,40 @@ def test_rare_values_are_not_named():
 
 def test_too_many_categories_keep_the_most_frequent():
     values = np.repeat(np.arange(300), np.arange(100, 400)).astype(str)
-    schema = Schema.infer(pd.DataFrame({"a": values}), epsilon=20, delta=1e-6, random_state=0)
+    frame, types = pd.DataFrame({"a": values}), {"a": "category"}
+    schema = Schema.infer(frame, epsilon=20, delta=1e-6, types=types, random_state=0)
     kept = schema.features[0].categories
     assert len(kept) == 255
     assert "299" in kept
     assert "0" not in kept
 
 
-def test_without_enough_records_the_bounds_are_called_a_guess():
-    schema = Schema.infer([[1.0], [2.0]], epsilon=0.01, random_state=0)
-    assert any("a guess" in note for note in schema.ledger.notes)
+@pytest.mark.parametrize("types", [{}, {"x": "number"}, {"x": "integer"}, {"x": "category"}])
+@pytest.mark.parametrize("nothing", [None, math.nan, ""])
+def test_a_column_of_nothing_is_left_out(types, nothing):
+    # Over 20 seeds: an empty column stands out with a probability of at most 0.01 a question.
+    frame = pd.DataFrame({"x": [nothing] * 900, "age": np.arange(900) % 60 + 20})
+    if nothing == "" and types != {"x": "number"}:
+        frame["x"] = None  # a text of no letters is a category of its own
+    left_out = 0
+    for seed in range(20):
+        schema = Schema.infer(frame, epsilon=2, delta=1e-6, types=types, random_state=seed)
+        left_out += schema.feature_names == ("age",)
+        if schema.feature_names == ("age",):
+            assert any(note.startswith("'x' was left out: no") for note in schema.ledger.notes)
+    assert left_out >= 19
+
+
+@pytest.mark.parametrize("task", ["auto", "classification", "regression"])
+def test_a_target_of_nothing_says_what_is_spent(task):
+    frame = pd.DataFrame({"age": np.arange(900) % 60 + 20, "y": [None] * 900})
+    with pytest.raises(SchemaError, match=r"target 'y': no .* stands out.*epsilon = 1 is spent"):
+        Schema.infer(frame, target="y", epsilon=2, delta=1e-6, task=task, random_state=0)
+
+
+def test_with_too_few_records_nothing_is_described():
+    with pytest.raises(SchemaError, match=r"epsilon = 0\.01 is spent"):
+        Schema.infer([[1.0], [2.0]], epsilon=0.01, types={"x0": "number"}, random_state=0)
 
 
 @pytest.mark.parametrize(
@@ -147,9 +210,28 @@ def test_without_enough_records_the_bounds_are_called_a_guess():
         ({"epsilon": 1, "delta": 1e-6, "universe": {"x": "ab"}}, ValueError, ["universe", "'x'"]),
         ({"epsilon": 1, "delta": 1e-6, "target": "y"}, SchemaError, ["'y'"]),
         ({"epsilon": 1, "delta": 1e-6, "neighbors": "x"}, ValueError, ["neighbors"]),
+        ({"epsilon": 1, "delta": 1e-6, "task": "x"}, ValueError, ["task", "'regression'"]),
+        ({"epsilon": 1, "types": {"age": "integer"}}, ValueError, ["'tiny', 'colour'", "types"]),
+        ({"epsilon": 1, "types": "frame"}, ValueError, ["delta", "categories of 'colour', 'ill'"]),
+        ({"epsilon": 1, "delta": 1e-6, "types": {"x": "number"}}, ValueError, ["types", "'x'"]),
+        ({"epsilon": 1, "delta": 1e-6, "types": {"age": "int"}}, ValueError, ["'integer'"]),
+        ({"epsilon": 1, "delta": 1e-6, "types": ["integer"]}, ValueError, ["types", "list"]),
+        ({"epsilon": 1, "delta": 1e-6, "universe": {"age": "ab"}}, ValueError, ["'age'", "list"]),
+        ({"epsilon": 1, "delta": 1e-6, "universe": {"age": [1, "1"]}}, SchemaError, ["differ"]),
+        ({"epsilon": 1, "delta": 1e-6, "groups": np.arange(N)}, ValueError, ["go together"]),
+        ({"epsilon": 1, "delta": 1e-6, "max_records_per_group": 2}, ValueError, ["go together"]),
+        (
+            {"epsilon": 1, "delta": 1e-6, "groups": [1, 2], "max_records_per_group": 2},
+            SchemaError,
+            ["groups", "one entry a row"],
+        ),
+        ({"epsilon": 1, "delta": 1e-6, "target": [1, 2]}, SchemaError, ["target", "lengths"]),
     ],
 )
-def test_bad_questions_are_refused(columns, keywords, error, words):
+def test_bad_questions_are_refused_before_anything_is_spent(
+    columns, monkeypatch, keywords, error, words
+):
+    monkeypatch.setattr(Ledger, "debit", lambda self, entry: pytest.fail("spent"))
     with pytest.raises(error) as caught:
         Schema.infer(pd.DataFrame(columns), **keywords)
     for word in words:
@@ -161,39 +243,39 @@ def test_a_target_of_one_class_says_what_is_spent():
         Schema.infer([[1.0]] * 900, target=["a"] * 900, epsilon=1, delta=1e-6, random_state=0)
 
 
-def test_debit_comes_before_reading(columns, monkeypatch):
+@pytest.mark.parametrize("types", [None, "frame"])
+@pytest.mark.parametrize("name", ["age", "colour"])
+def test_debit_comes_before_reading(columns, monkeypatch, types, name):
     def refuse(self, entry):
         raise BudgetExceededError("no")
 
-    def read(column):
+    def read(column, **_):
         raise AssertionError("read before it was paid for")
 
     monkeypatch.setattr(Ledger, "debit", refuse)
-    monkeypatch.setattr(inference, "magnitude_counts", read)
-    monkeypatch.setattr(inference, "level_counts", read)
+    for counts in ("kind_counts", "magnitude_counts", "level_counts"):
+        monkeypatch.setattr(inference, counts, read)
     with pytest.raises(BudgetExceededError):
-        Schema.infer(pd.DataFrame(columns), epsilon=1, delta=1e-6)
-    with pytest.raises(BudgetExceededError):
-        Schema.infer(pd.DataFrame(columns)[["age"]], epsilon=1)
+        Schema.infer(pd.DataFrame(columns)[[name]], epsilon=1, delta=1e-6, types=types)
 
 
-def test_each_record_is_in_one_cell():
-    values = np.array([0, 1, 1.5, 2, -2, 1e300, np.inf, -np.inf, np.nan, 1e-300])
-    counts = magnitude_counts(Column(values, "a"))
-    assert counts.sum() == 9
-    cells = {int(k) - N_MAGNITUDES: int(counts[k]) for k in np.flatnonzero(counts)}
-    one = 64
-    assert (cells[one], cells[one + 1], cells[-one - 1]) == (1, 2, 1)
-    assert (cells[0], cells[N_MAGNITUDES], cells[-N_MAGNITUDES]) == (2, 2, 1)
-    assert (magnitude(one - 1), magnitude(one), magnitude(0)) == (0.5, 1.0, 0.0)
+def test_a_failure_in_the_middle_says_what_is_spent(columns, monkeypatch):
+    def fail(column):
+        raise MemoryError
+
+    monkeypatch.setattr(inference, "magnitude_counts", fail)
+    with pytest.raises(MemoryError) as caught:
+        Schema.infer(pd.DataFrame(columns)[["member", "age"]], epsilon=1, delta=1e-6)
+    assert caught.value.__notes__ == [
+        "the schema is not finished: epsilon = 1 is spent, and delta = 1e-06"
+    ]
 
 
-def test_each_record_is_in_one_category():
-    mixed = np.array(["1", 1, 1.0, True, "a", None, "b", "a"], dtype=object)
-    for values in (mixed, mixed[::-1]):
-        levels, counts = level_counts(Column(values, "a"))
-        assert levels == ["1", "a", "b"]
-        assert counts.tolist() == [4, 2, 1]
+def test_dates_are_refused_before_anything_is_spent(monkeypatch):
+    monkeypatch.setattr(Ledger, "debit", lambda self, entry: pytest.fail("spent"))
+    frame = pd.DataFrame({"age": [30] * 9, "born": pd.to_datetime(["2020-01-01"] * 9)})
+    with pytest.raises(SchemaError, match="'born': dates"):
+        Schema.infer(frame, epsilon=1, delta=1e-6)
 
 
 def laplace_tail(scale, m):
@@ -223,28 +305,39 @@ def least_delta(first, second, epsilon):
 WORLDS = [{}, {"a": 1}, {"a": 2}, {"a": 3, "b": 1}, {"a": 1, "b": 1}, {"b": 4}]
 
 
-def neighbours(steps):
-    """Pairs of counts that differ by one added record, or by one record replaced."""
-    for world in WORLDS:
-        for value in "abc":
-            larger = world | {value: world.get(value, 0) + 1}
-            if steps == 1:
-                yield world, larger
-            for other in "abc":
-                if steps == 2 and other != value:
-                    yield larger, world | {other: world.get(other, 0) + 1}
+STEPS = {
+    ("add_remove", None): 1,
+    ("replace_one", None): 2,
+    ("add_remove", 2): 2,
+    ("replace_one", 2): 4,
+}
+"""Single records between neighbours: one record, or a person of at most two."""
 
 
-@pytest.mark.parametrize("steps", [1, 2])
+def neighbours(kind, most):
+    """Pairs of counts that differ by one record or person, added or replaced."""
+    records = [
+        c for size in range((most or 1) + 1) for c in combinations_with_replacement("abc", size)
+    ]
+    for world, first in product(WORLDS, records):
+        larger = Counter(world) + Counter(first)
+        if kind == "add_remove":
+            yield world, larger
+        else:
+            yield from ((larger, Counter(world) + Counter(other)) for other in records)
+
+
+@pytest.mark.parametrize(("kind", "most"), STEPS)
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
 @pytest.mark.parametrize("delta", [1e-2, 1e-6])
-def test_categories_keep_their_promise_exactly(steps, epsilon, delta):
+def test_categories_keep_their_promise_exactly(kind, most, epsilon, delta):
+    steps = STEPS[kind, most]
     scale, _ = laplace_scale(Fraction(epsilon), steps)
     threshold = category_threshold(scale, Fraction(delta), steps)
 
     def worst(scale, threshold):
         found = 0.0
-        for first, second in neighbours(steps):
+        for first, second in neighbours(kind, most):
             p = distribution(first, float(scale), threshold)
             q = distribution(second, float(scale), threshold)
             found = max(found, least_delta(p, q, epsilon), least_delta(q, p, epsilon))
@@ -255,16 +348,254 @@ def test_categories_keep_their_promise_exactly(steps, epsilon, delta):
     assert worst(scale, math.floor(threshold - 3 * float(scale) - 2)) > delta
 
 
-def test_bounds_use_noise_of_the_promised_scale(monkeypatch):
-    """A record changes one cell by one; the noise must be discrete Laplace of scale 1 / epsilon."""
+def without_noise(monkeypatch):
+    """Let the samplers return zeros; returns the list of the scales they are asked for."""
     scales = []
 
-    def record(scale, size, bits):
-        scales.append(scale)
-        return discrete_laplace(scale, size, bits)
+    def silent(_, noise, totals):
+        scales.append(noise.parameter)
+        return totals
 
-    monkeypatch.setattr(inference, "discrete_laplace", record)
-    table = [[1.0, 2.0]] * 10
-    Schema.infer(table, epsilon=1, random_state=0)
-    Schema.infer(table, epsilon=1, neighbors="replace_one", random_state=0)
-    assert scales == [2, 2, 4, 4]
+    monkeypatch.setattr(Draws, "add_noise", silent)
+    return scales
+
+
+def by_person(kind, most, n_rows):
+    """Keywords of a protection, each record a person of its own."""
+    persons = {} if most is None else {"groups": np.arange(n_rows), "max_records_per_group": most}
+    return {"neighbors": kind} | persons
+
+
+@pytest.mark.parametrize(("kind", "most"), STEPS)
+def test_noise_has_the_promised_scale(monkeypatch, kind, most):
+    """A record changes one cell by one, so the scale is the number of records over epsilon."""
+    scales = without_noise(monkeypatch)
+    table = pd.DataFrame({"a": [1.0] * 900, "b": [2.5] * 900, "c": ["x", "y", "z"] * 300})
+    keywords = {"epsilon": 1, "delta": 1e-6} | by_person(kind, most, 900)
+    steps = STEPS[kind, most]
+    Schema.infer(table, types="frame", **keywords)
+    assert scales == [3 * steps] * 3
+    scales.clear()
+    Schema.infer(table, **keywords)
+    assert scales == [12 * steps, 4 * steps] * 3
+    scales.clear()
+    # The target gets its own share: half when two are asked, a fifth when there are many.
+    Schema.infer(table[["a", "c"]], target="c", types={"a": "number"}, **keywords)
+    assert scales == [8 * steps, Fraction(8, 3) * steps, 2 * steps]
+
+
+@pytest.mark.parametrize(("kind", "most"), STEPS)
+@pytest.mark.parametrize("delta", [1e-3, 1e-9])
+def test_categories_have_the_promised_threshold(monkeypatch, kind, most, delta):
+    """Without noise, the rarest category that is named shows the threshold."""
+    without_noise(monkeypatch)
+    values = np.repeat([f"{count:03}!" for count in range(1, 200)], range(1, 200))
+    schema = Schema.infer(
+        pd.DataFrame({"a": values}),
+        epsilon=1,
+        delta=delta,
+        types={"a": "category"},
+        **by_person(kind, most, len(values)),
+    )
+    threshold = min(int(category[:3]) for category in schema.features[0].categories)
+    steps = STEPS[kind, most]
+    group = sum(math.exp(i / steps) for i in range(steps))
+    assert threshold == category_threshold(Fraction(steps), Fraction(delta), steps)
+    assert laplace_tail(steps, threshold - 1) * group <= delta
+    assert laplace_tail(steps, threshold - 4 - steps) * group > delta
+
+
+def test_of_a_person_only_so_many_records_count(monkeypatch):
+    without_noise(monkeypatch)
+    person = np.r_[np.zeros(500, int), np.arange(1, 501)]
+    table = pd.DataFrame({"c": np.where(person == 0, "mine", "all"), "n": person * 0 + 3})
+    keywords = {"epsilon": 8, "delta": 1e-6, "types": {"c": "category", "n": "integer"}}
+    schema = Schema.infer(table, groups=person, max_records_per_group=3, **keywords)
+    assert schema.features[0].categories == ("all",)
+    assert schema.ledger.guarantee.protection.describe() == (
+        "adding or removing one person (at most 3 records each)"
+    )
+    assert Schema.infer(table, **keywords).features[0].categories == ("all", "mine")
+
+
+def text_table():
+    """A table as a CSV reader leaves it: texts, and None where a cell is empty."""
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 91, N).astype(str),
+            "height": np.round(rng.normal(170, 9, N), 1).astype(str),
+            "smoker": rng.choice(["True", "False"], N),
+            "city": rng.choice(["Bern", "Ulm"], N),
+            "ill": rng.choice(["0", "1"], N),
+        },
+        dtype=object,
+    )
+
+
+PERSON = {"age": "40", "height": "171.5", "smoker": "True", "city": "Bern", "ill": "1"}
+ODD_RECORDS = {
+    "empty age": {"age": None},
+    "unknown age": {"age": "unknown"},
+    "half an age": {"age": "40.5"},
+    "age of a thousand digits": {"age": "9" * 1000},
+    "empty label": {"ill": None},
+    "text label": {"ill": "perhaps"},
+    "fraction as label": {"ill": "0.5"},
+    "number as city": {"city": "7"},
+    "number as smoker": {"smoker": "2"},
+    "a list": {"age": [1], "city": [2]},
+    "numbers in place of texts": {"age": 40, "height": 171.5, "smoker": True, "ill": 1},
+}
+
+
+def facts(schema):
+    """What the types of a table say: kinds, integer flags, categories and classes."""
+    return [
+        (f.name, f.integer) if isinstance(f, NumericFeature) else (f.name, f.categories)
+        for f in schema.features
+    ], schema.target
+
+
+@pytest.mark.parametrize("odd", ODD_RECORDS)
+def test_one_odd_record_changes_no_type(odd):
+    # Each type has noise of 20 records between it and another one.
+    table = text_table()
+    larger = pd.concat([table, pd.DataFrame([PERSON | ODD_RECORDS[odd]])], ignore_index=True)
+    expected = (
+        [("age", True), ("height", False), ("smoker", (False, True)), ("city", ("Bern", "Ulm"))],
+        Target("ill", classes=(0, 1)),
+    )
+    for frame in (table, larger):
+        schema = Schema.infer(frame, target="ill", epsilon=4, delta=1e-6, random_state=3)
+        assert facts(schema) == expected
+
+
+def recorded_counts(monkeypatch):
+    """Keep the exact counts of every question, in order, as they are read."""
+    read = []
+
+    def recorder(question):
+        ask = getattr(inference, question)
+
+        def asked(column, **keywords):
+            found = ask(column, **keywords)
+            levels, counts = found if question == "level_counts" else (range(found.size), found)
+            read.append((question, column.label, dict(zip(levels, counts.tolist(), strict=True))))
+            return found
+
+        return asked
+
+    for question in ("kind_counts", "magnitude_counts", "level_counts"):
+        monkeypatch.setattr(inference, question, recorder(question))
+    return read
+
+
+@pytest.mark.parametrize("odd", ODD_RECORDS)
+def test_one_record_changes_each_count_by_one(monkeypatch, odd):
+    """Replay without noise: the same questions, and one record in one cell of each."""
+    without_noise(monkeypatch)
+    read = recorded_counts(monkeypatch)
+    table = text_table()
+    larger = pd.concat([table, pd.DataFrame([PERSON | ODD_RECORDS[odd]])], ignore_index=True)
+    runs = []
+    for frame in (table, larger):
+        schema = Schema.infer(frame, target="ill", epsilon=4, delta=1e-6)
+        runs.append((list(read), schema.ledger.to_dict()))
+        read.clear()
+    (first, ledger), (second, other) = runs
+    assert ledger == other
+    assert [entry[:2] for entry in first] == [entry[:2] for entry in second]
+    assert len(first) == 9  # five kinds, of a boolean no more, of the others one count each
+    for (_, _, before), (_, _, after) in zip(first, second, strict=True):
+        changes = [after.get(cell, 0) - before.get(cell, 0) for cell in before | after]
+        assert sorted(filter(None, changes)) in ([], [1])
+
+
+@pytest.mark.parametrize("odd", [None, 2, 0.5, "x", 2**60 + 1, [1]], ids=repr)
+@pytest.mark.parametrize("values", [[True, False], [1, 2], ["a", "b"], [2**53 + 1, 5]], ids=repr)
+def test_one_record_of_a_list_changes_each_count_by_one(monkeypatch, values, odd):
+    """NumPy would make numbers of booleans and doubles of integers once the odd one is there."""
+    without_noise(monkeypatch)
+    read = recorded_counts(monkeypatch)
+    runs = []
+    for more in ([], [odd]):
+        rows = [[value, 1.5] for value in values * 300 + more]
+        Schema.infer(rows, target=values * 300 + more, epsilon=4, delta=1e-6)
+        runs.append([counts for *_, counts in read])
+        read.clear()
+    for before, after in zip(*runs, strict=True):
+        changes = [after.get(cell, 0) - before.get(cell, 0) for cell in before | after]
+        assert sorted(filter(None, changes)) in ([], [1])
+
+
+def test_stray_texts_do_not_turn_numbers_into_categories():
+    table = text_table()
+    table.loc[:200, "age"] = "unknown"
+    table.loc[:200, "city"] = "17"
+    schema = Schema.infer(table, target="ill", epsilon=4, delta=1e-6, random_state=0)
+    assert schema.features[0] == NumericFeature("age", 16, 128, integer=True)
+    assert schema.features[3] == CategoricalFeature("city", ("17", "Bern", "Ulm"))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_types_of_the_frame_can_be_declared_public(columns, make):
+    table = columns | {"age": columns["age"].astype(float)}
+    if make is pd.DataFrame:
+        table |= {"colour": pd.Series(columns["colour"], dtype=object)}
+    schema = Schema.infer(
+        make(table), target="ill", epsilon=5, delta=1e-6, types="frame", random_state=1
+    )
+    assert schema.features[0] == NumericFeature("age", 16, 128)  # a float, by the frame
+    labels = [entry.label for entry in schema.ledger.entries]
+    assert "bounds of 'age'" in labels
+    # A column of objects has no type, and neither has a list.
+    assert ("column 'colour'" in labels) == (make is pd.DataFrame)
+    rows = np.column_stack([columns["age"], columns["tiny"]]).tolist()
+    beside = columns["member"].tolist()
+    asked = Schema.infer(rows, target=beside, epsilon=5, delta=1e-6, types="frame", random_state=1)
+    assert [entry.label for entry in asked.ledger.entries] == [
+        "column 'target'",
+        "column 'x0'",
+        "column 'x1'",
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_census_is_described_well(seed):
+    census = make_census(20_000, random_state=seed)
+    schema = Schema.infer(census.X, target=census.y, epsilon=1, delta=1e-6, random_state=seed)
+    assert schema.feature_names == census.schema.feature_names
+    assert schema.classes == census.schema.classes
+    for found, declared in zip(schema.features, census.schema.features, strict=True):
+        if isinstance(declared, CategoricalFeature):
+            assert set(found.categories) == set(declared.categories)
+        else:
+            # Amounts are rounded to whole ones, whatever their declaration says.
+            assert found.integer == (declared.name != "commute_minutes")
+            assert -1 <= found.low <= declared.high
+            assert found.high <= 2 * declared.high
+
+
+@pytest.mark.parametrize("types", [None, "frame"])
+def test_of_five_hundred_columns_the_target_is_still_found(types):
+    rng = np.random.default_rng(0)
+    X = rng.random((20_000, 500))
+    y = rng.choice(["no", "perhaps", "yes"], 20_000, p=[0.6, 0.1, 0.3])
+    schema = Schema.infer(X, target=y, epsilon=1, delta=1e-6, types=types, random_state=0)
+    assert schema.classes == ("no", "perhaps", "yes")
+    target = schema.ledger.entries[0]
+    assert float(target.cost().epsilon) == pytest.approx(0.2)
+    assert schema.ledger.epsilon == pytest.approx(1)
+
+
+def test_what_is_asked_follows_from_declarations_alone():
+    """Whatever the records are: the same entries, in number, order and price."""
+    tables = [
+        pd.DataFrame({"a": values, "b": values, "y": ["u", "v"] * 400})
+        for values in ([1] * 800, ["x"] * 800, [True] * 800, [0.5] * 800)
+    ]
+    ledgers = [
+        Schema.infer(t, target="y", epsilon=9, delta=1e-6, random_state=0).ledger for t in tables
+    ]
+    assert len({str(ledger.to_dict()) for ledger in ledgers}) == 1

@@ -56,6 +56,15 @@ def test_bojarski_grid_is_the_papers():
     assert (table.seeds, table.test_share, table.tolerance) == (10, 0.1, 1.0)
 
 
+def test_figure_4_of_mrf_is_16_trees_of_height_3():
+    figures = {table.number: table for table in papers()["mrf"].tables}
+    shape = {"n_estimators": (16,), "max_depth": (3,), "n_ensembles": (1,)}
+    assert [row.grid for row in figures[4].rows] == [
+        {"epsilon": (epsilon,), **shape} for epsilon in (0.4, 0.6, 0.8, 1, 2)
+    ]
+    assert all(set(row.published) == set(figures[4].columns) for row in figures[4].rows)
+
+
 def test_a_paper_is_found_by_name_or_document():
     assert find_paper("004") == find_paper("Bojarski")
     with pytest.raises(ValueError, match=r"no tables of paper 'nobody'.*bojarski \(004\)"):

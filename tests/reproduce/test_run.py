@@ -93,6 +93,27 @@ def test_table_in_markdown_and_csv(tmp_path):
     assert rows[0]["published_settings"] == "max_depth 3"
 
 
+@pytest.mark.parametrize(
+    ("tolerance", "deviations", "said"),
+    [
+        (0.0, (0.0, 0.0), "0 of 2 figures are as published or better."),
+        (0.0, (2.0, 2.0), "2 of 2 figures are within 2 of the published value or better."),
+        (
+            1.0,
+            (0.5, 2.0),
+            "1 of 2 figures are each within its own tolerance (1 to 2) of the published value or "
+            "better.",
+        ),
+    ],
+)
+def test_the_verdict_says_what_was_tested(tolerance, deviations, said):
+    row = make_table().rows[0]
+    named = zip(VOTES, deviations, strict=True)
+    published = {vote: Published(20.0, {}, deviation) for vote, deviation in named}
+    table = make_table(tolerance=tolerance, rows=(dataclasses.replace(row, published=published),))
+    assert writing.verdict(summarise(table, values_of(table, by_hand))) == said
+
+
 def test_numbers_keep_bins_of_the_schema():
     schema = Schema(
         (

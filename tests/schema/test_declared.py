@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpforest.exceptions import PrivacyLeakWarning, SchemaError
+from dpforest.privacy.accounts.ledger import Ledger, Protection, Pure, Spend
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 
 AGE = NumericFeature("age", 0, 120, integer=True)
@@ -43,6 +44,7 @@ def test_properties():
         (lambda: NumericFeature("a", 0, math.inf), ["'a'", "'high'", "finite"]),
         (lambda: NumericFeature("a", 0, 10**400), ["'a'", "'high'", "finite"]),
         (lambda: NumericFeature("a", -1e308, 1e308), ["'a'", "too far apart"]),
+        (lambda: Target(low=0, high=1e-300), ["target", "too close together"]),
         (lambda: NumericFeature("a", "0", 1), ["'a'", "'low'", "number"]),
         (lambda: NumericFeature("a", None, 1), ["'a'", "'low'", "number"]),
         (lambda: NumericFeature("", 0, 1), ["'name'"]),
@@ -239,3 +241,50 @@ def test_from_frame_refuses_what_says_nothing(X, y, words):
 def test_from_frame_refuses_fractions_as_classes():
     with pytest.raises(SchemaError, match="Unknown label type"):
         Schema.from_frame([[1.0], [2.0]], [0.5, 1.5], task="classification")
+
+
+# Parts of a schema keep what it cost
+
+
+def paid():
+    ledger = Ledger(1.0, 0.0, Protection())
+    ledger.debit(Spend("bounds of 'age'", "discrete Laplace", Pure(1.0)))
+    return Schema((AGE, SEX), Target("ill", classes=(0, 1)), ledger)
+
+
+def test_select_keeps_order_target_and_ledger():
+    schema = paid()
+    assert schema.select(["sex", "age"]).features == (SEX, AGE)
+    part = schema.select(["sex"])
+    assert part.features == (SEX,)
+    assert part.target == schema.target
+    assert part.ledger is schema.ledger
+    assert Schema.from_dict(part.to_dict()).ledger.stages == schema.ledger.stages
+    identities = [s.ledger.stages[0].identity for s in (Schema.from_dict(part.to_dict()), schema)]
+    assert identities[0] == identities[1]
+    with pytest.raises(SchemaError, match=r"no such features: \['size'\]; it has \('age', 'sex'\)"):
+        schema.select(["age", "size"])
+    with pytest.raises(SchemaError, match="a list of names"):
+        schema.select("age")
+    with pytest.raises(SchemaError, match="at least one feature"):
+        schema.select([])
+
+
+def test_replace_keeps_what_is_not_named():
+    schema = paid()
+    wide = NumericFeature("age", 0, 150)
+    other = schema.replace(wide, target=Target("ill", classes=(0, 1, 2)))
+    assert other.features == (wide, SEX)
+    assert other.classes == (0, 1, 2)
+    assert other.ledger is schema.ledger
+    assert schema.replace(wide).target == schema.target
+    assert schema.replace() == schema
+    with pytest.raises(SchemaError, match="no such features"):
+        schema.replace(NumericFeature("size", 0, 1))
+
+
+def test_a_part_of_a_schema_read_from_the_data_stays_void():
+    with pytest.warns(PrivacyLeakWarning):
+        schema = Schema.from_frame([[30.0, "no"], [50.5, "yes"]], [0, 1])
+    for part in (schema.select(["x0"]), schema.replace(NumericFeature("x0", 0, 120))):
+        assert "not paid for" in part.ledger.reasons[0]

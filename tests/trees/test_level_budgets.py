@@ -1,5 +1,6 @@
 """How epsilon is spread over levels, against the papers' formulas."""
 
+import itertools
 from fractions import Fraction
 
 import pytest
@@ -13,9 +14,10 @@ from dpforest.trees.level_budgets import LEVEL_BUDGETS, share_out
 @given(n_levels=st.integers(1, 12))
 def test_every_level_and_the_leaves_have_something(scheme, n_levels):
     shares = share_out(scheme, n_levels)
-    assert len(shares.choices) == len(shares.counts) == n_levels
-    assert all(share > 0 for share in shares.choices)
-    assert 0 < shares.spent_after(n_levels) < 1
+    assert len(shares.choices) == len(shares.counts) - 1 == n_levels
+    assert all(share > 0 for share in (*shares.choices, shares.counts[-1]))
+    assert shares.spent_after(n_levels) + shares.counts[-1] == 1
+    assert shares.spent_after(n_levels) == sum(shares.choices) + sum(shares.counts[:-1])
     assert shares.spent_after(0) == 0
 
 
@@ -35,13 +37,12 @@ def test_the_example_of_edprf():
 
 def test_hou_counts_every_level_and_chooses_at_all_but_the_last():
     shares = share_out("hou", 2)  # w = 2/3 + 2/2 + 1/1
-    assert shares.choices == shares.counts == (Fraction(1, 8), Fraction(3, 16))
-    assert 1 - shares.spent_after(2) == Fraction(3, 8)
+    assert shares.choices == (Fraction(1, 8), Fraction(3, 16))
+    assert shares.counts == (Fraction(1, 8), Fraction(3, 16), Fraction(3, 8))
 
 
 def test_dpgdf_halves_epsilon_and_grows_by_a_cube_root():
     shares = share_out("cube_root", 4)
     assert sum(shares.choices) == Fraction(1, 2)
-    leaves = 1 - shares.spent_after(4)
-    for less, more in zip(shares.counts, [*shares.counts[1:], leaves], strict=True):
+    for less, more in itertools.pairwise(shares.counts):
         assert float(more / less) == pytest.approx(2 ** (1 / 3))

@@ -83,6 +83,7 @@ def audit(
         said.epsilon if epsilon is None else float(epsilon),
         said.delta if delta is None else float(delta),
         said.protection,
+        said.releasable,
     )
     play = _Play(game, claim, confidence, RandomBits(random_state), progress or (lambda _: None))
     if epsilon is not None and game.mu is not None:

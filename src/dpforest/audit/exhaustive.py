@@ -14,7 +14,7 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from typing import Any
 
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from dpforest.audit.games import is_releasable
 from dpforest.audit.script import DIGITS, Branch, branches_of
 from dpforest.audit.worlds import Table
 from dpforest.exceptions import NoGuaranteeWarning
@@ -127,7 +128,7 @@ def exhaust(
     with warnings.catch_warnings(), localcontext(prec=DIGITS):
         warnings.simplefilter("ignore", NoGuaranteeWarning)
         branches_of(model, _table(worlds[0]))
-        claimed = _claimed(model, claim)
+        claimed = replace(_claimed(model, claim), releasable=is_releasable(estimator))
         releases = {world: branches_of(model, _table(world)) for world in worlds}
         worst, where, n_pairs = -1.0, (worlds[0], worlds[0]), 0
         for one, other in _neighbours(worlds, records, model.neighbors):

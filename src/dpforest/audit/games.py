@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.base import clone, is_regressor
 from dpforest.audit.worlds import SMALL_REGRESSION, SMALL_SCHEMA, Pair, Table, worst_pairs
 from dpforest.exceptions import NoGuaranteeWarning, PrivacyLeakWarning, SchemaError
 from dpforest.forests.base import PrivateEstimator, Streams
+from dpforest.forests.parameters import check_delta, check_epsilon
 from dpforest.privacy.accounts.ledger import Guarantee
 from dpforest.privacy.accounts.spends import Cost
 from dpforest.privacy.desk import Desk
@@ -84,6 +86,7 @@ class EstimatorGame:
             random_state=seed if isinstance(seed, int) else STRUCTURE, n_jobs=1, verbose=False
         )
         self._schema = _schema_of(estimator)
+        self._releasable = is_releasable(estimator)
         budget = self._budget()
         self.pairs = worst_pairs(self._schema, budget.protection)
         self.guarantee = budget if self._model.schema is None else self._claim(budget)
@@ -120,11 +123,10 @@ class EstimatorGame:
         return _published(model, questions)
 
     def _budget(self) -> Guarantee:
-        by_group = self._model.max_records_per_group is not None
-        ledger = self._model._new_ledger(by_group, False, False)
-        return Guarantee(
-            float(ledger.budget_epsilon), float(ledger.budget_delta), ledger.protection
-        )
+        model = self._model
+        protection = model._protection(model.max_records_per_group is not None)
+        epsilon, delta = check_epsilon(model.epsilon), check_delta(getattr(model, "delta", 0.0))
+        return Guarantee(float(epsilon), float(delta), protection, self._releasable)
 
     def _claim(self, budget: Guarantee) -> Guarantee:
         """What the ledger says after a fit and its predictions; the budget without a guarantee.
@@ -139,7 +141,10 @@ class EstimatorGame:
         total = sum((entry.cost() for entry in model.ledger_.entries), start=Cost())
         if total.mu_squared and not total.epsilon and not total.delta:
             self.mu = total.mu
-        return model.ledger_.guarantee or budget
+        if model.ledger_.guarantee is None:
+            return budget
+        # The audit's own seed fixes the structure; whether the model had one is another matter.
+        return replace(model.ledger_.guarantee, releasable=self._releasable)
 
 
 class _Reopening:
@@ -160,8 +165,17 @@ class _Reopening:
             secret = Streams(streams.structure, self._draws)
             self._opened = type(model)._open(model, X, y, groups, secret, continued=continued)
             return self._opened
-        model.ledger_ = model._new_ledger(False, self._draws.reproducible, continued)
+        reproducible = self._draws.reproducible
+        model.ledger_ = model._open_ledger(model.schema_, False, reproducible, continued)
         return self._opened.reopened(model.ledger_, self._draws)
+
+
+def is_releasable(estimator: PrivateEstimator) -> bool:
+    """Whether the noise of a model, or of one that would be fitted, is secret."""
+    if hasattr(estimator, "ledger_"):
+        return not estimator.ledger_.reproducible_noise
+    paid = estimator.schema.ledger if isinstance(estimator.schema, Schema) else None
+    return estimator.random_state is None and (paid is None or not paid.reproducible_noise)
 
 
 def stacked(rows: Sequence[NDArray[np.float64]]) -> Releases:

@@ -150,7 +150,9 @@ def _run(model: PrivateEstimator, table: Table, script: _Script) -> None:
 
 def _shown(model: PrivateEstimator) -> bytes:
     """A digest of what a file of the model would hold, the same in the place of its last draws."""
-    digest = hashlib.sha256(json.dumps(model._facts(), default=str).encode())
+    # The identity of a stage is drawn anew for every fit: what a ledger tells is what it explains.
+    facts = model._facts() | {"ledger": model.ledger_.explain()}
+    digest = hashlib.sha256(json.dumps(facts, default=str).encode())
     for name, array in sorted(model._arrays().items()):
         digest.update(f"{name} {array.dtype} {array.shape}".encode())
         digest.update(np.ascontiguousarray(array).tobytes())

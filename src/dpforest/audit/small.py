@@ -32,7 +32,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
         {"min_support": 0},
         {"min_support": 0, "sampling": "shared", "leaves": "counts"},
         {"min_support": 0, "sampling": "without_replacement", "splits": "binary"},
-        {"min_support": 0, "level_budget": "hou", "max_depth": 1},
+        {"min_support": 0, "level_budget": "hou", "stopping": "noisy_counts", "max_depth": 1},
     ),
     "MatrixForestClassifier": (
         {"strategy": "identity"},

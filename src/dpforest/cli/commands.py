@@ -10,6 +10,8 @@ from dpforest.cli import demo as demonstration
 from dpforest.cli import inputs, tables
 from dpforest.cli.console import PlainErrors, working
 from dpforest.forests.base import load_model
+from dpforest.forests.files import read_model
+from dpforest.forests.signatures import sign_file, signature_of, verify_file
 from dpforest.schema import Schema
 
 app = typer.Typer(
@@ -24,6 +26,8 @@ app = typer.Typer(
 
 TableIn = Annotated[Path, typer.Argument(metavar="TABLE", help="A .csv, .csv.gz or .parquet file.")]
 ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that fit saved.")]
+Groups = Annotated[str | None, typer.Option(help="The column of the person, to protect persons.")]
+MaxRecords = Annotated[int | None, typer.Option(help="How many records of one person may count.")]
 Seed = Annotated[
     int | None,
     typer.Option(help="Makes the noise reproducible: for tests and papers, not for release."),
@@ -60,16 +64,17 @@ def fit(
         str | None,
         typer.Option(help="Another estimator than PrivateForestClassifier or -Regressor."),
     ] = None,
-    groups: Annotated[
-        str | None, typer.Option(help="The column of the person, to protect persons.")
+    groups: Groups = None,
+    max_records_per_group: MaxRecords = None,
+    table_name: Annotated[
+        str | None, typer.Option(help="A public name of the table, to be kept in the model.")
     ] = None,
-    max_records_per_group: Annotated[
-        int | None, typer.Option(help="How many records of one person may count.")
-    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a model.")] = False,
     random_state: Seed = None,
 ) -> None:
     """Train a private forest on a table and save it; print its ledger."""
     tables.check_output(output)
+    inputs.check_new(output, force)
     declared = inputs.load_schema(schema)
     column = inputs.target_column(declared, target)
     model = inputs.build(
@@ -81,13 +86,14 @@ def fit(
         random_state=random_state,
     )
     with working("reading"):
-        data = tables.read_declared(table, declared, column, [] if groups is None else [groups])
+        person = [] if groups is None else [groups]
+        data = tables.read_table(table, [*declared.feature_names, column, *person])
     inputs.tell_ignored(data, declared, column, groups)
     persons = {} if groups is None else {"groups": data.column(groups)}
     with working("training"):
         model.fit(data.select(declared.feature_names), data.column(column), **persons)
-    model.save(output)
     typer.echo(inputs.account(model))
+    inputs.save_or_keep(model, output, overwrite=force, table=table_name)
     typer.echo(f"saved to {output}")
 
 
@@ -106,7 +112,7 @@ def predict(
     forest = load_model(model)
     if probabilities and not hasattr(forest, "predict_proba"):
         raise ValueError(f"{model} predicts numbers and has no --probabilities: leave it out")
-    data = tables.read_declared(table, forest.schema_, None, [])
+    data = tables.read_table(table, forest.schema_.feature_names)
     rows = data.select(forest.schema_.feature_names)
     with working("predicting"):
         if probabilities:
@@ -123,6 +129,35 @@ def predict(
 def explain(model: ModelIn) -> None:
     """Print the ledger of a saved model: what was spent, and the proof of its guarantee."""
     typer.echo(inputs.account(load_model(model)))
+    typer.echo(read_model(model).provenance)
+
+
+@app.command()
+def sign(
+    model: ModelIn,
+    key: Annotated[Path, typer.Option(help="An Ed25519 private key, a .pem file.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The signature; MODEL.sig by default.")
+    ] = None,
+) -> None:
+    """Sign a saved model; print what is vouched for."""
+    promise = inputs.promise(load_model(model))
+    signature = output or signature_of(model)
+    sign_file(model, key, signature)
+    typer.echo(f"{promise}\nsigned in {signature}")
+
+
+@app.command()
+def verify(
+    model: ModelIn,
+    key: Annotated[Path, typer.Option(help="The signer's Ed25519 public key, a .pem file.")],
+    signature: Annotated[
+        Path | None, typer.Option(help="The signature; MODEL.sig by default.")
+    ] = None,
+) -> None:
+    """Check the signature of a saved model and its ledger; exits with 1 when one does not fit."""
+    verify_file(model, key, signature or signature_of(model))
+    typer.echo(f"{inputs.promise(load_model(model))}\nthe signature fits")
 
 
 @app.command()
@@ -137,18 +172,38 @@ def schema(
     ignore: Annotated[
         list[str] | None, typer.Option(help="A column to leave out, such as a key; repeatable.")
     ] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Goes with --epsilon: types that are public, as age=integer,city=category "
+            "(integer, number, category, boolean), or frame for those of a Parquet file; "
+            "others are asked and paid for."
+        ),
+    ] = None,
+    groups: Groups = None,
+    max_records_per_group: MaxRecords = None,
+    random_state: Seed = None,
 ) -> None:
     """Write a starter schema from a table: leaking, to be edited, or paid for with --epsilon."""
     tables.check_output(output)
-    data = tables.read_undeclared(table)
-    left_out = ignore or []
-    data.require([target, *left_out])
-    names = [name for name in data.names if name not in left_out]
+    declared = inputs.column_types(types or [], table)
+    person = [] if groups is None else [groups]
+    data = tables.read_table(table, [target, *(ignore or []), *person])
+    names = [name for name in data.names if name not in [*(ignore or []), *person]]
     if epsilon is None:
         inputs.save_starter(data, names, target, output)
         typer.echo(f"saved to {output}; it is PRIVATE, and fit refuses it until it is edited")
         return
-    found = Schema.infer(data.select(names), target=target, epsilon=epsilon, delta=delta)
+    found = Schema.infer(
+        data.select_by_name(names),
+        target=target,
+        epsilon=epsilon,
+        delta=delta,
+        types=declared,
+        groups=None if groups is None else data.column(groups),
+        max_records_per_group=max_records_per_group,
+        random_state=random_state,
+    )
     found.save(output)
     typer.echo(f"saved to {output}; models trained with it cost their epsilon on top of:")
     typer.echo(found.ledger.explain() if found.ledger else "nothing")

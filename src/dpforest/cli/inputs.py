@@ -1,6 +1,7 @@
 """What the options of the commands mean: schema, target column, estimator."""
 
 import json
+import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,11 @@ from typing import Any
 import typer
 
 from dpforest.cli import estimators
-from dpforest.cli.tables import Table
+from dpforest.cli.tables import Table, is_parquet, with_guessed_numbers
 from dpforest.exceptions import SchemaError
 from dpforest.forests.base import PrivateEstimator
 from dpforest.schema import Schema
+from dpforest.schema.column_types import Types, check_types
 
 LEAK = "read_from_data"
 """The key of a starter schema that must go before it is trained with."""
@@ -70,6 +72,7 @@ def tell_ignored(table: Table, schema: Schema, target: str, groups: str | None) 
 def save_starter(table: Table, names: Sequence[str], target: str, path: Path) -> None:
     """Read a schema off a table, which leaks (`Schema.from_frame` warns), and mark it so."""
     features = [name for name in names if name != target]
+    table = with_guessed_numbers(table)
     found = Schema.from_frame(table.select(features), table.column(target))
     assert found.target is not None
     pairs = zip(found.features, features, strict=True)
@@ -80,10 +83,51 @@ def save_starter(table: Table, names: Sequence[str], target: str, path: Path) ->
     path.write_text(text + "\n", encoding="utf-8")
 
 
+def column_types(options: Sequence[str], table: Path) -> Types:
+    """Read --types: column=type, several with commas or by repeating it; or frame."""
+    items = [item for option in options for item in option.split(",")]
+    if items == ["frame"]:
+        if not is_parquet(table):
+            raise ValueError(
+                f"--types frame: {table} is CSV and has no types; declare them, as in "
+                "--types age=integer,city=category, or leave them to be asked and paid for"
+            )
+        return "frame"
+    pairs = [item.rpartition("=") for item in items]
+    if not all(name for name, _, _ in pairs):
+        raise ValueError(
+            "--types: expected column=type and commas between them, as in "
+            "age=integer,city=category, or the one word frame for the types of a Parquet file"
+        )
+    types: dict[str, Any] = {name: declared for name, _, declared in pairs}
+    check_types(types, list(types))
+    return types
+
+
 def account(model: PrivateEstimator) -> str:
-    """Return the ledger of a model, and that of its schema where the schema was paid for."""
-    text = model.ledger_.explain()
-    if model.schema_.ledger is None:
-        return text
-    paid = model.schema_.ledger.explain()
-    return f"{text}\n\nThe schema was paid for apart, on top of this:\n{paid}"
+    """Return the ledger of a model, which holds what its schema cost."""
+    return model.ledger_.explain()
+
+
+def promise(model: PrivateEstimator) -> str:
+    """Return the first line of it: the guarantee, or why there is none."""
+    return account(model).splitlines()[0]
+
+
+def check_new(path: Path, force: bool) -> None:
+    """Refuse to overwrite a model, before anything is read or spent."""
+    if path.exists() and not force:
+        raise OSError(f"--output {path} exists: give another name, or --force to overwrite it")
+
+
+def save_or_keep(model: PrivateEstimator, path: Path, **options: Any) -> None:
+    """Save a model; where another one took the name meanwhile, keep this one under its own."""
+    try:
+        model.save(path, **options)
+    except FileExistsError:
+        kept = path.with_name(f"{path.stem}-{secrets.token_hex(4)}{path.suffix}")
+        model.save(kept, **options)
+        raise OSError(
+            f"{path} was written by somebody else meanwhile: it was left as it is, and this model "
+            f"was kept as {kept}"
+        ) from None

@@ -1,7 +1,9 @@
 """CSV and Parquet files in, predictions out.
 
 Tables are read with pandas, polars or pyarrow, whichever is installed; CSV also with none of
-them. What a library says when it cannot read a cell is not passed on: it may quote the cell.
+them. Cells of a CSV file are texts, or missing where empty: no reader finds types in them, so how
+a cell is read is up to that cell and the schema. What a library says when it cannot read a file is
+not passed on: it may quote a cell.
 """
 
 import csv
@@ -19,8 +21,6 @@ from numpy.typing import NDArray
 
 from dpforest.datasets import frames
 from dpforest.exceptions import SchemaError
-from dpforest.schema import Schema
-from dpforest.schema.features import CategoricalFeature
 
 Columns = Mapping[str, NDArray[Any]]
 CSV = ("CSV", "UTF-8 text, a header line, and as many cells in every row")
@@ -46,6 +46,15 @@ class Table:
             return self.data.select(list(names)).to_native()
         return np.column_stack([self.data[name] for name in names])
 
+    def select_by_name(self, names: Sequence[str]) -> Any:
+        """Return some columns as a frame that knows their names; ImportError without a library."""
+        if not isinstance(self.data, nw.DataFrame):
+            raise ImportError(
+                "--epsilon needs pandas, polars or pyarrow to read the table: install one of "
+                "them, for example pip install 'dpforest[parquet]'"
+            )
+        return self.select(names)
+
     def column(self, name: str) -> Any:
         """Return one column."""
         self.require([name])
@@ -58,25 +67,47 @@ class Table:
         _require(self.source, self.names, names)
 
 
-def read_declared(path: Path, schema: Schema, target: str | None, others: Sequence[str]) -> Table:
-    """Read a table whose columns a schema declares: features, target and others."""
-    text = [f.name for f in schema.features if isinstance(f, CategoricalFeature)]
-    numbers = [f.name for f in schema.features if f.name not in text]
-    if target is not None:
-        classes = schema.target is not None and schema.target.classes is not None
-        (text if classes else numbers).append(target)
-    text += [name for name in others if name not in text and name not in numbers]
-    return _read(path, text, numbers)
+def read_table(path: Path, names: Sequence[str]) -> Table:
+    """Read a table that must have these columns."""
+    check_table_name(path)
+    if not path.is_file():
+        raise OSError(f"{path}: no such file")
+    if is_parquet(path):
+        table = Table(path, _read_parquet(path))
+        table.require(names)
+        return table
+    with _described(path, *CSV), _open_text(path) as file:
+        header = next(csv.reader(file), [])
+    _require(path, header, names)
+    with _described(path, *CSV):
+        if frames.installed_backend() is None:
+            return Table(path, _read_plainly(path))
+        native = frames.read_csv(path, header, [])
+        return Table(path, nw.from_native(native, eager_only=True))
 
 
-def read_undeclared(path: Path) -> Table:
-    """Read a table with the types its cells suggest."""
-    return _read(path, [], [])
+def with_guessed_numbers(table: Table) -> Table:
+    """Return a table of texts with numbers where all cells of a column spell some.
+
+    For the starter schema, which leaks and says so.
+    """
+    if is_parquet(table.source):
+        return table
+    guesses = {name: _numbers_if_all(np.asarray(table.column(name))) for name in table.names}
+    if not isinstance(table.data, nw.DataFrame):
+        return Table(table.source, guesses)
+    backend = table.data.implementation
+    numbers = [
+        nw.new_series(name, guess, backend=backend)
+        for name, guess in guesses.items()
+        if guess.dtype.kind != "O"
+    ]
+    return Table(table.source, table.data.with_columns(*numbers))
 
 
 def write_columns(path: Path, columns: Columns) -> None:
     """Write columns to a CSV or Parquet file, by the name's ending."""
-    if _is_parquet(path):
+    if is_parquet(path):
         nw.from_dict(dict(columns), backend=_parquet_backend()).write_parquet(path)
         return
     with _open_text(path, "wt", "utf-8") as file:
@@ -95,34 +126,10 @@ def check_output(path: Path, option: str = "--output") -> None:
 
 def check_table_name(path: Path) -> None:
     """Raise ValueError when a file's name says neither CSV nor Parquet."""
-    if not (_is_parquet(path) or path.name.lower().endswith((".csv", ".csv.gz"))):
+    if not (is_parquet(path) or path.name.lower().endswith((".csv", ".csv.gz"))):
         raise ValueError(f"{path}: expected a name that ends in .csv, .csv.gz or .parquet")
-    if _is_parquet(path):
+    if is_parquet(path):
         _parquet_backend()
-
-
-def _read(path: Path, text: Sequence[str], numbers: Sequence[str]) -> Table:
-    check_table_name(path)
-    if not path.is_file():
-        raise OSError(f"{path}: no such file")
-    if _is_parquet(path):
-        return Table(path, _read_parquet(path))
-    with _described(path, *CSV), _open_text(path) as file:
-        header = next(csv.reader(file), [])
-    _require(path, header, [*text, *numbers])
-    if frames.installed_backend() is None:
-        with _described(path, *CSV):
-            return Table(path, _read_plainly(path, infer=not (text or numbers)))
-    return Table(path, nw.from_native(_read_csv(path, text, numbers), eager_only=True))
-
-
-def _read_csv(path: Path, text: Sequence[str], numbers: Sequence[str]) -> Any:
-    try:
-        return frames.read_csv(path, text, numbers)
-    except Exception:
-        # A cell is no number: as text, the column meets the schema's check, which names it.
-        with _described(path, *CSV):
-            return frames.read_csv(path, [*text, *numbers], [])
 
 
 def _read_parquet(path: Path) -> nw.DataFrame[Any]:
@@ -130,21 +137,23 @@ def _read_parquet(path: Path) -> nw.DataFrame[Any]:
         return nw.read_parquet(str(path), backend=_parquet_backend())
 
 
-def _read_plainly(path: Path, infer: bool) -> Columns:
-    """Read a CSV file into columns of texts, None where empty; numbers where `infer` finds them."""
+def _read_plainly(path: Path) -> Columns:
+    """Read a CSV file into columns of texts, None where empty."""
     with _open_text(path) as file:
         header, *rows = csv.reader(file)
     cells = [[cell or None for cell in row] for row in rows if row]
     columns = zip(*cells, strict=True) if cells else [()] * len(header)
     arrays = [np.array(column, dtype=object) for column in columns]
-    return dict(zip(header, map(_numbers_if_all, arrays) if infer else arrays, strict=True))
+    return dict(zip(header, arrays, strict=True))
 
 
 def _numbers_if_all(column: NDArray[Any]) -> NDArray[Any]:
     try:
-        return np.where(column == None, np.nan, column).astype(np.float64)  # noqa: E711
+        numbers = np.where(column == None, np.nan, column).astype(np.float64)  # noqa: E711
     except ValueError:
         return column
+    whole = bool((np.abs(numbers) < 2**53).all() and (numbers == np.floor(numbers)).all())
+    return numbers.astype(np.int64) if whole else numbers
 
 
 def _open_text(path: Path, mode: str = "rt", encoding: str = "utf-8-sig") -> TextIO:
@@ -172,7 +181,8 @@ def _require(path: Path, found: Sequence[str], names: Sequence[str]) -> None:
         raise SchemaError(f"{path} has no column {listed}: its first line must name the columns")
 
 
-def _is_parquet(path: Path) -> bool:
+def is_parquet(path: Path) -> bool:
+    """Tell by its name whether a file is Parquet rather than CSV."""
     return path.name.lower().endswith((".parquet", ".pq"))
 
 

@@ -22,9 +22,11 @@ import dpforest
 from dpforest.exceptions import ModelFileError, NoGuaranteeWarning
 from dpforest.forests.files import SavedModel, read_model, write_model
 from dpforest.forests.parameters import check_choice, check_count, check_delta, check_epsilon
+from dpforest.forests.provenance import Provenance
 from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.privacy.accounts.opening import open_ledger
 from dpforest.privacy.accounts.protection import Protection
-from dpforest.privacy.accounts.spends import Pure, exact
+from dpforest.privacy.accounts.spends import Pure, exact, spends_of
 from dpforest.privacy.counts import count
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.draws import Draws
@@ -123,8 +125,9 @@ class PrivateEstimator(BaseEstimator):
         schema = self.schema_ if continued else self._resolve_schema(X, y)
         # A schema for the other task is refused before the target is read.
         _ = schema.classes if is_classifier(self) else schema.target_bounds
-        ledger = self._new_ledger(groups is not None, streams.noise.reproducible, continued)
-        _tell_of_schema(schema, ledger)
+        ledger = self._open_ledger(
+            schema, groups is not None, streams.noise.reproducible, continued
+        )
         desk = open_table(
             frame,
             y,
@@ -156,19 +159,23 @@ class PrivateEstimator(BaseEstimator):
                 "new one"
             )
 
-    def _new_ledger(self, by_group: bool, reproducible: bool, continued: bool) -> Ledger:
-        budget = check_epsilon(self.epsilon), check_delta(getattr(self, "delta", 0.0))
-        protection = Protection(
-            self.neighbors, "group" if by_group else "record", self.max_records_per_group or 1
+    def _protection(self, by_group: bool) -> Protection:
+        unit: Literal["group", "record"] = "group" if by_group else "record"
+        return Protection(self.neighbors, unit, self.max_records_per_group or 1)
+
+    def _open_ledger(
+        self, schema: Schema, by_group: bool, reproducible: bool, continued: bool
+    ) -> Ledger:
+        """The ledger of this fit; what fits of this object spent in vain stays in it."""
+        earlier: Ledger | None = getattr(self, "ledger_", None)
+        return open_ledger(
+            schema,
+            check_epsilon(self.epsilon),
+            check_delta(getattr(self, "delta", 0.0)),
+            self._protection(by_group),
+            reproducible,
+            before=earlier if continued or earlier is None else earlier.failures(),
         )
-        if not continued:
-            return Ledger(*budget, protection, reproducible)
-        if protection != self.ledger_.protection:
-            raise ValueError(
-                f"the model was fitted for {self.ledger_.protection.describe()}: continue it with "
-                "the same neighbors, groups and max_records_per_group, or fit a new one"
-            )
-        return self.ledger_.continued(*budget, reproducible_noise=reproducible)
 
     def _check_y(self, y: Any) -> Any:
         """What scikit-learn's users expect of y; the rest is checked against the schema."""
@@ -225,11 +232,12 @@ class PrivateEstimator(BaseEstimator):
             yield
             self._complete = True
         except BaseException:
-            if self.ledger_.entries:
-                self.ledger_.note("the fit failed after these releases: they remain spent")
+            spent = self.ledger_.stages[-1]
+            if spent.entries:
+                self.ledger_.mark_failed()
                 warnings.warn(
-                    f"fit failed after it had spent epsilon = {self.ledger_.epsilon:.6g}; "
-                    "ledger_ has the account",
+                    f"fit failed after it had spent epsilon = {float(spent.epsilon):.6g}; "
+                    "ledger_ has the account, and the next fit of this object keeps it",
                     RuntimeWarning,
                     stacklevel=3,
                 )
@@ -248,16 +256,24 @@ class PrivateEstimator(BaseEstimator):
 
     encoding_: Encoding
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, overwrite: bool = False, table: str | None = None) -> None:
         """Write the fitted model to a file: JSON and plain arrays, safe to read.
+
+        A seed is not written, only that there was one: it is the key to the noise.
 
         Parameters
         ----------
         path : str or Path
             By custom ``name.dpforest``.
+        overwrite : bool, default=False
+            Replace a file that is there; FileExistsError otherwise.
+        table : str, optional
+            A name of the table, for readers of the file; it is public.
         """
         check_is_fitted(self)
-        write_model(path, SavedModel(type(self).__name__, self._facts(), self._arrays()))
+        provenance = Provenance.now(self.schema_, self.ledger_.protection, table)
+        model = SavedModel(type(self).__name__, provenance, self._facts(), self._arrays())
+        write_model(path, model, overwrite=overwrite)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -272,6 +288,7 @@ class PrivateEstimator(BaseEstimator):
         try:
             model = kind(**_params_from_json(saved.facts["params"]))
             model._restore(saved.facts, saved.arrays)
+            saved.provenance.check(model.schema_, model.ledger_.protection)
             model._complete = True
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise ModelFileError(
@@ -286,6 +303,7 @@ class PrivateEstimator(BaseEstimator):
             "params": _params_to_json(self.get_params(deep=False)),
             "schema": self.schema_.to_dict(),
             "ledger": self.ledger_.to_dict(),
+            "seeded": self.ledger_.reproducible_noise,
             "n_features_in": self.n_features_in_,
             "feature_names_in": list(getattr(self, "feature_names_in_", [])),
             "cuts": [None if c is None else c.tolist() for c in self.encoding_.cuts],
@@ -299,25 +317,16 @@ class PrivateEstimator(BaseEstimator):
         """Take back what `_facts` and `_arrays` gave; a family takes back its own."""
         self.schema_ = Schema.from_dict(facts["schema"])
         self.ledger_ = Ledger.from_dict(facts["ledger"])
+        entries = [entry for stage in self.ledger_.stages for entry in stage.entries]
+        if any(spend.made is None for spend in spends_of(entries)):
+            raise ValueError("a release does not say what it was made of")
+        if facts["seeded"] != self.ledger_.reproducible_noise:
+            raise ValueError("the ledger and the file differ on whether there was a seed")
         self.n_features_in_ = int(facts["n_features_in"])
         if facts["feature_names_in"]:
             self.feature_names_in_ = np.array(facts["feature_names_in"], dtype=object)
         cuts = [None if c is None else np.array(c, np.float64) for c in facts["cuts"]]
         self.encoding_ = Encoding(self.schema_, tuple(cuts))
-
-
-def _tell_of_schema(schema: Schema, ledger: Ledger) -> None:
-    """Note what a schema cost; one that was read for nothing leaves no guarantee."""
-    if schema.ledger is None:
-        return
-    for reason in schema.ledger.reasons:
-        ledger.void(reason)
-    if schema.ledger.guarantee is not None:
-        notes = "".join(f" ({note})" for note in schema.ledger.notes)
-        ledger.note(
-            f"the schema was paid for separately, with {schema.ledger.guarantee}{notes}: "
-            "whoever sees both the schema and the model sees both releases, which add up"
-        )
 
 
 def estimators() -> dict[str, type[PrivateEstimator]]:
@@ -345,12 +354,10 @@ def load_model(path: str | Path) -> PrivateEstimator:
 
 
 def _params_to_json(params: dict[str, Any]) -> dict[str, Any]:
-    """Constructor parameters as JSON; the schema is kept whole, random generators are not."""
-    kept = dict(params)
+    """Constructor parameters as JSON; the schema is kept whole, the key to the noise is not."""
+    kept = params | {"random_state": None}
     if isinstance(kept["schema"], Schema):
         kept["schema"] = kept["schema"].to_dict()
-    if not isinstance(kept["random_state"], int | None):
-        kept["random_state"] = None
     plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in kept.items()}
     return {name: "inf" if _is_infinite(value) else value for name, value in plain.items()}
 

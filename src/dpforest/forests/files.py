@@ -1,10 +1,14 @@
 """Saved models: a zip archive of one JSON header and plain arrays, with nothing to execute.
 
-Layout, version 1:
+Layout, version 2:
 
-- ``model.json``: ``format`` ("dpforest"), ``version``, the name of the estimator, its constructor
-  parameters, the schema, the ledger, further facts of the fit, and for each array its SHA-256;
+- ``model.json``: ``format`` ("dpforest"), ``version``, the name of the estimator, where the file
+  comes from, constructor parameters, the schema, the ledger, further facts of the fit, for each
+  array its SHA-256, and ``digest``, the SHA-256 of all of this as canonical JSON;
 - ``arrays/NAME.npy``: NumPy's own format, read with pickling off.
+
+The digest finds damage and careless edits. Whoever edits a file can compute it anew: then the
+ledger must still follow from its releases, and a signature (`forests.signatures`) does not fit.
 """
 
 from __future__ import annotations
@@ -12,9 +16,11 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
+import secrets
 import zipfile
 import zlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.exceptions import ModelFileError
+from dpforest.forests.provenance import Provenance, digest_of
 
 FORMAT = "dpforest"
-VERSION = 1
+VERSION = 2
 UNREADABLE = (
     zipfile.BadZipFile, zlib.error, KeyError, AttributeError, TypeError, EOFError, OSError,
     NotImplementedError,
@@ -33,9 +40,10 @@ UNREADABLE = (
 
 @dataclass(frozen=True)
 class SavedModel:
-    """What a file holds: the estimator's name, its facts (JSON) and its arrays."""
+    """What a file holds: the estimator's name, its origin, its facts (JSON) and its arrays."""
 
     estimator: str
+    provenance: Provenance
     facts: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
 
@@ -51,38 +59,71 @@ def of_group(group: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[A
     return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
 
 
-def write_model(path: str | Path, model: SavedModel) -> None:
-    """Write a model; the file appears whole or not at all."""
+def write_model(path: str | Path, model: SavedModel, *, overwrite: bool = False) -> None:
+    """Write a model; the file appears whole or not at all, and never in the place of another.
+
+    Unless it is to be overwritten: FileExistsError.
+    """
     path = Path(path)
     blobs = {name: _to_npy(array) for name, array in model.arrays.items()}
     header = {
         "format": FORMAT,
         "version": VERSION,
         "estimator": model.estimator,
+        "provenance": asdict(model.provenance),
         "facts": model.facts,
         "sha256": {name: hashlib.sha256(blob).hexdigest() for name, blob in blobs.items()},
     }
-    unfinished = path.with_name(path.name + ".part")
-    with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("model.json", json.dumps(header, indent=1))
-        for name, blob in blobs.items():
-            archive.writestr(f"arrays/{name}.npy", blob)
-    unfinished.replace(path)
+    header["digest"] = digest_of(header)
+    unfinished = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
+    try:
+        with zipfile.ZipFile(unfinished, "x", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("model.json", json.dumps(header, indent=1))
+            for name, blob in blobs.items():
+                archive.writestr(f"arrays/{name}.npy", blob)
+        if overwrite:
+            unfinished.replace(path)
+        else:
+            _give_new_name(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _give_new_name(unfinished: Path, path: Path) -> None:
+    """Move a file to a name that nobody has; of two at the same time, one gets FileExistsError."""
+    try:
+        try:
+            os.link(unfinished, path)
+        except FileExistsError:
+            raise
+        except OSError:
+            # A file system without links: an empty file takes the name first.
+            path.open("x").close()
+            unfinished.replace(path)
+    except FileExistsError:
+        raise FileExistsError(
+            f"{path} exists and was not overwritten: give another name, or say "
+            "save(path, overwrite=True)"
+        ) from None
 
 
 def read_model(path: str | Path) -> SavedModel:
-    """Read a model; refuses what is damaged, foreign or newer than this version."""
+    """Read a model; refuses what is damaged, foreign or of another version of the format."""
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file; models are written by model.save(path)")
     try:
         with zipfile.ZipFile(path) as archive:
             header = _read_header(path, archive.read("model.json"))
+            blobs = {name: f"arrays/{name}.npy" for name in header["sha256"]}
+            if sorted(archive.namelist()) != sorted(["model.json", *blobs.values()]):
+                raise ModelFileError(f"{path} is damaged: its parts are not those that it lists")
             arrays = {
-                name: _from_npy(path, name, archive.read(f"arrays/{name}.npy"), digest)
-                for name, digest in header["sha256"].items()
+                name: _from_npy(path, name, archive.read(part), header["sha256"][name])
+                for name, part in blobs.items()
             }
-        return SavedModel(header["estimator"], header["facts"], arrays)
+        provenance = Provenance(**header["provenance"])
+        return SavedModel(header["estimator"], provenance, header["facts"], arrays)
     except UNREADABLE as error:
         raise ModelFileError(
             f"{path} is damaged or not a model saved by dpforest ({type(error).__name__}): "
@@ -101,6 +142,15 @@ def _read_header(path: Path, text: bytes) -> dict[str, Any]:
         raise ModelFileError(
             f"{path} was written in format {header.get('version')!r}, newer than {VERSION}: "
             "upgrade dpforest to read it"
+        )
+    if header["version"] < VERSION:
+        raise ModelFileError(
+            f"{path} was written in format {header['version']}, before {VERSION}: its ledger "
+            "cannot be checked, so train and save the model again"
+        )
+    if header.pop("digest") != digest_of(header):
+        raise ModelFileError(
+            f"{path} is damaged or was edited: its digest does not match, so fetch the file again"
         )
     return header
 

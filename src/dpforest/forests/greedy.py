@@ -93,10 +93,13 @@ class GreedyForestClassifier(VotingForest):
     level_budget : {"harmonic", "even", "linear", "hou", "cube_root"}, default="harmonic"
         How epsilon is spread over the levels; see `dpforest.trees.level_budgets.share_out`.
     align : bool, default=True
-        Give each leaf all that its way has left (eDPRF's budget alignment), not only what the
-        longest way has.
-    stopping : {"candidate", None}, default="candidate"
-        "Stop here" as one more candidate of the private choice, or stop on public facts only.
+        Give each leaf all that its way has left (eDPRF's budget alignment). Otherwise leaves have
+        what the longest way has left; with ``"hou"`` and ``"cube_root"``, what these schemes give
+        to counts of the leaf's level, and what is left on the last level that is reached.
+    stopping : {"candidate", "noisy_counts", None}, default="candidate"
+        "Stop here" as one more candidate of the private choice; or stop where a noisy count of the
+        node does not stand out of its noise, for the share that ``"hou"`` and ``"cube_root"`` have
+        for counts above the last level (no paper prints this); or on public facts only.
     leaves : {"label", "counts"}, default="label"
         Release only the label (permute-and-flip) or noisy class counts (discrete Laplace).
     voting : {"averaging", "majority", "weighted"}, default="averaging"
@@ -167,7 +170,7 @@ class GreedyForestClassifier(VotingForest):
         max_features: int | Literal["sqrt"] | None = None,
         level_budget: LevelBudget = "harmonic",
         align: bool = True,
-        stopping: Literal["candidate"] | None = "candidate",
+        stopping: Literal["candidate", "noisy_counts"] | None = "candidate",
         leaves: Literal["label", "counts"] = "label",
         voting: Literal["averaging", "majority", "weighted"] = "averaging",
         sampling: Literal["disjoint", "shared", "without_replacement"] = "disjoint",
@@ -272,6 +275,7 @@ class GreedyForestClassifier(VotingForest):
                 shares=share_out(self.level_budget, depth),
                 sampling=sampling,
                 rule=self._rule(),
+                stop_on_counts=self.stopping == "noisy_counts",
                 align=self.align,
                 leaves=self.leaves,
             )
@@ -358,7 +362,9 @@ class GreedyForestClassifier(VotingForest):
         check_choice("selection", self.selection, ("permute_and_flip", "exponential"))
         check_choice("level_budget", self.level_budget, LEVEL_BUDGETS)
         check_choice("align", self.align, (True, False))
-        check_choice("stopping", self.stopping, ("candidate", None))
+        check_choice("stopping", self.stopping, ("candidate", "noisy_counts", None))
+        if self.stopping == "noisy_counts":
+            check_choice("level_budget with noisy_counts", self.level_budget, ("hou", "cube_root"))
         check_choice("leaves", self.leaves, ("label", "counts"))
         check_choice("voting", self.voting, ("averaging", "majority", "weighted"))
         check_choice("sampling", self.sampling, ("disjoint", "shared", "without_replacement"))

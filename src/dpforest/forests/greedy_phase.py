@@ -40,8 +40,12 @@ class Phase:
         Which records the trees see.
     rule : Rule
         How nodes choose.
+    stop_on_counts : bool
+        Whether a node stops when its noisy count does not stand out of the noise. The shares of
+        counts of the levels above the last pay for that; otherwise for leaves of these levels.
     align : bool
-        Whether a leaf has all that its way left, or what the longest way left.
+        Whether a leaf has all that its way left, or no more than its level gives, or (where levels
+        give nothing to leaves) the longest way left.
     leaves : {"label", "counts"}
     """
 
@@ -51,6 +55,7 @@ class Phase:
     shares: LevelShares
     sampling: TreeSampling
     rule: Rule
+    stop_on_counts: bool
     align: bool
     leaves: Literal["label", "counts"]
 
@@ -70,33 +75,50 @@ class Phase:
             grower.answer(np.where(stops, -1, candidate), option)
             levels += 1
         forest = grower.finish()
-        longest = np.full(forest.n_leaves, levels)
-        spent = grower.leaf_choices if self.align else longest
-        return forest, self._release_leaves(forest, spent, levels)
+        return forest, self._release_leaves(forest, grower.leaf_choices, levels)
 
     def _stops(self, question: AttributeQuestion | SplitQuestion, level: int) -> NDArray[np.bool_]:
-        """Nodes whose released count does not stand out of its noise, where counts are paid for."""
-        if not self.shares.has_counts:
+        """Nodes whose released count does not stand out of its noise, where that is the rule."""
+        if not self.stop_on_counts:
             return np.zeros(len(question.features), np.bool_)
-        start = self.shares.spent_after(level)
         counts, deviation = node_counts(
-            self.desk,
-            question,
-            self.n_classes,
-            self._span(start, start + self.shares.counts[level]),
-            self.sampling,
+            self.desk, question, self.n_classes, self._span_of_counts(level), self.sampling
         )
         return np.asarray(counts < deviation)
 
-    def _release_leaves(self, forest: Forest, spent: NDArray[np.int64], levels: int) -> Values:
-        ends = [self.shares.spent_after(level) for level in range(levels + 1)]
-        spans = [self._span(end, Fraction(1)) for end in ends]
-        question = LeafQuestion(forest, self.n_classes, spent, spans, self.sampling)
+    def _release_leaves(self, forest: Forest, choices: NDArray[np.int64], levels: int) -> Values:
+        """Release leaves after so many choices each, and at most so many levels of them."""
+        rest = self._span(self._spent_after(levels), Fraction(1))
+        if self.align:
+            before = [self._spent_after(level) for level in range(levels)]
+            spans, debits = [*(self._span(spent, Fraction(1)) for spent in before), rest], [rest]
+        elif self._leaves_have_levels:
+            spans = debits = [*map(self._span_of_counts, range(levels)), rest]
+        else:  # all leaves alike
+            spans, debits, choices = [rest], [rest], np.zeros_like(choices)
+        printed = "pure_stop" in self.rule.flaws
+        question = LeafQuestion(
+            forest, self.n_classes, choices, spans, debits, self.sampling, printed
+        )
         release = leaf_labels if self.leaves == "label" else leaf_counts
         return release(self.desk, question).values
 
+    @property
+    def _leaves_have_levels(self) -> bool:
+        return self.shares.has_counts and not self.stop_on_counts and not self.align
+
+    def _spent_after(self, n_levels: int) -> Fraction:
+        """What lies before a level: choices, and counts where levels spend their share of them."""
+        if self.stop_on_counts or self._leaves_have_levels:
+            return self.shares.spent_after(n_levels)
+        return sum(self.shares.choices[:n_levels], Fraction(0))
+
+    def _span_of_counts(self, level: int) -> Span:
+        before = self._spent_after(level)
+        return self._span(before, before + self.shares.counts[level])
+
     def _span_of_choices(self, level: int) -> Span:
-        after = self.shares.spent_after(level + 1)
+        after = self._spent_after(level + 1)
         return self._span(after - self.shares.choices[level], after)
 
     def _span(self, before: Fraction, after: Fraction) -> Span:

@@ -257,7 +257,7 @@ class MatrixForestClassifier(MatrixForest):
     def _release(self, desk: Desk) -> list[Answers]:
         workloads = self.workloads()
         price = price_each(desk.ledger.unspent_epsilon, self.delta, len(workloads))
-        self.choices_ = self._choose(workloads, price)
+        self.choices_ = self._choose(desk, workloads, price)
         n_bins = tuple(int(n) for n in self.encoding_.n_bins)
         questions = [
             Question(label, w, choice.strategy, Cells(e.features, n_bins), total_of(w, choice))

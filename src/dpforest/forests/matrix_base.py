@@ -126,9 +126,9 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
     def _domain(self, ensemble: Ensemble) -> tuple[int, ...]:
         return tuple(int(self.encoding_.n_bins[j]) for j in ensemble.features)
 
-    def _choose(self, workloads: list[Workload], price: Price) -> list[Choice]:
+    def _choose(self, desk: Desk, workloads: list[Workload], price: Price) -> list[Choice]:
         """The best strategy for each ensemble, the ensembles in parallel."""
-        return choose_strategies(workloads, price, self.strategy, self.n_jobs)
+        return choose_strategies(desk, workloads, price, self.strategy, self.n_jobs)
 
     def _named(self, choices: list[Choice]) -> list[str]:
         """What the ledger calls the question to each ensemble."""

@@ -204,7 +204,9 @@ class MatrixForestPredictor(MatrixForest):
         """The votes for a batch as queries: Q T^T T over cells, or Q T^T over leaves."""
         return [self._workload(e, self._bins(X)) for e in self.ensembles_]
 
-    def save(self, path: str | Path) -> NoReturn:
+    def save(
+        self, path: str | Path, *, overwrite: bool = False, table: str | None = None
+    ) -> NoReturn:
         """Refuse: the predictor holds the records, and a copy could spend its budget twice."""
         raise TypeError(KEPT_IN_ONE_PLACE)
 
@@ -220,8 +222,9 @@ class MatrixForestPredictor(MatrixForest):
         if epsilon > self.ledger_.unspent_epsilon:
             raise BudgetExceededError(
                 f"a batch costs epsilon = {float(epsilon):g}, but "
-                f"{self.ledger_.epsilon:g} of {float(self.epsilon):g} is spent already. Nothing "
-                "was read or released. Batches that were answered before are answered still"
+                f"{float(self.ledger_.stages[-1].epsilon):g} of {float(self.epsilon):g} is spent "
+                "already. Nothing was read or released. Batches that were answered before are "
+                "answered still"
             )
         # Labels know nothing of how frequent the classes are; the paper's baseline does without.
         pays_prior = self.voting == "hard" and self.strategy != "laplace"
@@ -232,7 +235,7 @@ class MatrixForestPredictor(MatrixForest):
         if self.strategy == "laplace":
             choices = [one_by_one(w, p) for w, p in zip(workloads, populations, strict=True)]
         else:
-            choices = self._choose(workloads, price)
+            choices = self._choose(self._desk, workloads, price)
         questions = [
             Question(label, w, choice.strategy, population, total_of(w, choice))
             for label, w, choice, population in zip(

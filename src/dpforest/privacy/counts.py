@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
-from dpforest.privacy.accounts.spends import Gaussian, Price, Pure, Spend
+from dpforest.privacy.accounts.mechanisms_used import Public
+from dpforest.privacy.accounts.spends import Gaussian, Price, Spend
 from dpforest.privacy.desk import Desk, Released
 from dpforest.privacy.mechanisms.additive import AdditiveNoise, finest_grid
 from dpforest.records.statistics import BinCounts, RecordCount, Statistic, TargetCounts
@@ -21,7 +21,7 @@ def count(desk: Desk, price: Price) -> float:
     free.
     """
     if desk.count_is_public:
-        desk.ledger.debit(Spend("number of records", "public", Pure(Fraction(0))))
+        desk.ledger.debit(Spend.of("number of records", "public", Public()))
         return float(desk.total(RecordCount())[0])
     noise, grid = _pay(desk, "number of records", price, cells=1)
     return float(_noisy(desk, RecordCount(), noise, grid).values[0])
@@ -64,7 +64,7 @@ def _pay(desk: Desk, label: str, price: Price, *, cells: int) -> tuple[AdditiveN
     l1, l2 = desk.steps * cells, desk.steps * math.sqrt(cells)
     grid = finest_grid(price, l2 if isinstance(price, Gaussian) else l1, COUNT_GRID)
     noise = AdditiveNoise.for_price(price, l1=grid * l1, l2=grid * l2)
-    desk.ledger.debit(Spend(label, noise.mechanism(grid), noise.loss))
+    desk.ledger.debit(noise.spend(label, grid))
     return noise, grid
 
 

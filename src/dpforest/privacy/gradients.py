@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy.accounts.spends import Branch, Gaussian, Price, Spend
+from dpforest.privacy.accounts.spends import Branch, Gaussian, Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.records.losses import IntegerLoss
@@ -42,8 +42,7 @@ def gradient_sums(
         raise ValueError("a Gaussian price needs a loss bounded in L2, a pure one in L1")
     reach = loss.grid * desk.steps
     noise = AdditiveNoise.for_price(price, l1=reach, l2=float(reach))
-    mechanism = noise.mechanism(loss.gradient_unit)
-    spend = Spend("gradients and Hessians of the leaves", mechanism, noise.loss)
+    spend = noise.spend("gradients and Hessians of the leaves", loss.gradient_unit)
     desk.ledger.debit(Branch(label, "sequential", (spend,), times=trees.n_trees))
     released = desk.draws.add_noise(noise, desk.total(GradientSums(trees, loss)))
     return GradientRelease(

@@ -1,47 +1,70 @@
-"""A schema that is paid for: bounds, categories and classes read through noise.
+"""A schema that is paid for: types, bounds, categories and classes read through noise.
 
-Column names and column types are public by declaration. Every column is asked once, all columns
-see all records, so the costs add up: each of k paid columns gets epsilon / k, and each of the c
-columns whose categories are searched gets delta / c. Booleans and columns with a declared universe
-cost nothing. With ``steps`` the number of single records between neighbours (`Protection`):
+Public by declaration are the names of the columns, the declared types and universes, and with them
+which columns are asked what for how much (`inference_plan`). All columns see all records, so their
+costs add up. Within a column the kind decides the second question: that is adaptive composition of
+two fixed prices, debited together before the column is read. What a value counts as depends on that
+value alone (`dpforest.records.value_counts`), so one record changes one count of each question by
+one, or none. With ``steps`` the number of single records between neighbours (`Protection`; of each
+person at most ``max_records_per_group`` records are kept, drawn by tickets of their own, so that
+what is kept of the others can be taken to be the same in both tables):
 
-**Bounds** (epsilon-DP). A record falls into at most one cell of a public grid (sign and power of
-two), so the counts change by at most ``steps`` in L1 norm, and discrete Laplace noise of scale
-steps / epsilon makes all of them epsilon-DP together. The bounds are computed from the noisy
-counts: from the lowest to the highest cell that stands out of the noise.
+**Kinds and bounds** (epsilon-DP). The cells are public (boolean, whole, fraction, text; sign and
+power of two) and a record is in at most one, so the counts change by at most ``steps`` in L1 norm,
+and discrete Laplace noise of scale s = steps / epsilon makes all of them epsilon-DP together. The
+rest follows from the noisy counts: a column is what most of its values are, a number unless texts
+or booleans are more, an integer unless fractions stand out of the noise; bounds go from the lowest
+to the highest cell that stands out.
 
 **Categories and classes** ((epsilon, delta)-DP). Only values that occur are counted; a value is
-released when its count plus discrete Laplace noise of scale s reaches a threshold t. Add one
-record to D, of value v. If v occurs in D, its noisy count costs 1/s, and the other counts do not
-change. If it does not, then the outcomes agree unless v is released, which has probability
-P(1 + noise >= t) <= exp(-(t - 1)/s) =: d. So one record costs (1/s, d). With s = steps / epsilon,
-``steps`` records cost (epsilon, d * (1 + e^(1/s) + ... + e^((steps-1)/s))) by group privacy, and
-t is chosen to make that delta. Values are released in sorted order, which tells nothing more.
+released when its count plus discrete Laplace noise of scale s reaches a threshold t. Let D' be D
+and one more record, of value v. If v occurs in D, its noisy count costs 1/s, and the other counts
+do not change. If it does not, then the outcomes agree unless v is released from D', which has the
+probability P(1 + noise >= t) <= exp(-(t - 1)/s) =: d; so the probability of no event differs by
+more than d, in either direction. One record, added or removed, costs (1/s, d) in both cases.
+Neighbours are ``steps`` such records apart, added or removed in any order and of any values (one
+value ``steps`` times, or as many new ones): by group privacy they cost ``steps`` / s = epsilon and
+d * (1 + e^(1/s) + ... + e^((steps-1)/s)), and t is chosen to make that delta. Values are released
+in sorted order, which tells nothing more.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
-from dpforest.privacy.accounts.ledger import Approximate, Ledger, Protection, Pure, Spend
+from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.privacy.accounts.mechanisms_used import DiscreteLaplace
 from dpforest.privacy.accounts.protection import Neighbors
-from dpforest.privacy.mechanisms.noise import discrete_laplace, laplace_scale
-from dpforest.privacy.mechanisms.randomness import RandomBits
-from dpforest.records.observe import (
-    N_MAGNITUDES,
-    level_counts,
-    magnitude,
-    magnitude_counts,
-    split_target,
+from dpforest.privacy.inference_opening import (
+    Universe,
+    bounded,
+    check_universe,
+    declared_types,
+    protection_of,
+    read_columns,
 )
+from dpforest.privacy.inference_plan import (
+    Question,
+    feature_question,
+    share_out,
+    target_question,
+)
+from dpforest.privacy.inference_rules import (
+    bounds_of_counts,
+    category_threshold,
+    kind_of_counts,
+)
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.privacy.mechanisms.draws import Draws
+from dpforest.records.value_counts import kind_counts, level_counts, magnitude_counts
 from dpforest.schema import Task
-from dpforest.schema.categories import Category
+from dpforest.schema.categories import Category, distinguishable
+from dpforest.schema.column_types import ColumnType, Types
 from dpforest.schema.features import (
     MAX_CATEGORIES,
     CategoricalFeature,
@@ -51,16 +74,6 @@ from dpforest.schema.features import (
 )
 from dpforest.tables.columns import Column
 
-FALSE_ALARM = 0.01  # chance that an empty cell stands out, over all cells of a column
-
-
-@dataclass(frozen=True)
-class _Question:
-    """A column that must be asked, and for what."""
-
-    name: str
-    searches: bool  # categories or classes, rather than bounds
-
 
 def infer_schema(
     X: Any,
@@ -68,158 +81,180 @@ def infer_schema(
     *,
     epsilon: float,
     delta: float,
-    universe: Mapping[str, Sequence[Category]],
+    types: Types,
+    universe: Universe,
     task: Task,
     neighbors: Neighbors,
+    groups: Any,
+    max_records_per_group: int | None,
     random_state: int | None,
+    draws: Draws | None = None,
 ) -> tuple[tuple[Feature, ...], Target | None, Ledger]:
-    """Describe a table for a price; `Schema.infer` has the parameters."""
+    """Describe a table for a price; `Schema.infer` has the parameters.
+
+    An auditor gives the draws.
+    """
     if not 0 < epsilon < math.inf:
         raise ValueError(f"epsilon must be positive and finite, got {epsilon}")
-    bits = RandomBits(random_state)
-    ledger = Ledger(epsilon, delta, Protection(neighbors), reproducible_noise=bits.reproducible)
-    frame, label = split_target(X, target)
-    columns = {name: frame.series(j) for j, name in enumerate(frame.labels())}
-    _check_universe(universe, [*columns, *([label[1]] if label else [])])
-
+    if task not in get_args(Task):
+        raise ValueError(f"task is {task!r}, expected one of {get_args(Task)}")
+    draws = draws or Draws(random_state)
+    protection = protection_of(neighbors, groups, max_records_per_group)
+    ledger = Ledger(epsilon, delta, protection, reproducible_noise=draws.reproducible)
+    columns, label = read_columns(X, target)
+    check_universe(universe, list(columns), label)
+    known = declared_types(types, X, target, list(columns))
+    if groups is not None:
+        columns = bounded(columns, groups, protection.max_records_per_group, draws)
     questions = [
-        _Question(name, searches=column.kind == "texts")
-        for name, column in columns.items()
-        if name not in universe and column.kind != "booleans"
+        target_question(name, known.get(name), task)
+        if name == label
+        else feature_question(name, known.get(name))
+        for name in columns
+        if name not in universe
     ]
-    classes = label is not None and _wants_classes(label[0], task)
-    if label is not None and label[1] not in universe:
-        column, name = label
-        if not (classes and column.kind == "booleans"):
-            questions.append(_Question(name, searches=classes))
-    inference = _Inference(ledger, bits, questions)
+    asked = [question for question in questions if question is not None]
+    inference = _Inference(ledger, draws, asked)
+    try:
+        return _describe(inference, columns, label, universe)
+    except SchemaError:
+        raise  # says it already
+    except BaseException as error:
+        error.add_note(f"the schema is not finished: {inference.spent()}")
+        raise
 
+
+def _describe(
+    inference: "_Inference", columns: dict[str, Column], label: str | None, universe: Universe
+) -> tuple[tuple[Feature, ...], Target | None, Ledger]:
     # The target goes first: without it the rest is not worth paying for.
-    described = None if label is None else _target(inference, *label, classes, universe)
-    features = [_feature(inference, name, column, universe) for name, column in columns.items()]
-    found = tuple(feature for feature in features if feature is not None)
+    target = None if label is None else _target(inference, label, columns[label], universe)
+    found = tuple(
+        feature
+        for name, column in columns.items()
+        if name != label and (feature := _feature(inference, name, column, universe)) is not None
+    )
     if not found:
         raise SchemaError(
-            "no column has a category that stands out of the noise; what was asked is spent. "
-            "Declare the categories (universe={'column': [...]}), or give a larger epsilon"
+            "no column has a range or a category that stands out of the noise; "
+            f"{inference.spent()}. Declare types and categories (types={{'column': 'integer'}}, "
+            "universe={'column': [...]}), ask fewer columns, or give a larger epsilon"
+            + ("" if target is None else f". Of the target was found: {target}")
         )
-    return found, described, ledger
+    return found, target, inference.ledger
 
 
 class _Inference:
-    """Shares the budget out evenly and asks one question a column."""
+    """Asks what a column is, and then for its bounds or categories: debit, count, add noise."""
 
-    def __init__(self, ledger: Ledger, bits: RandomBits, questions: list[_Question]) -> None:
-        searched = [question.name for question in questions if question.searches]
-        if searched and not ledger.budget_delta:
-            names = ", ".join(repr(name) for name in searched)
-            raise ValueError(
-                f"delta must be above 0 to search the categories of {names}: give delta=1e-6, say "
-                "(well below one over the number of records), or declare the categories in universe"
-            )
+    def __init__(self, ledger: Ledger, draws: Draws, questions: Sequence[Question]) -> None:
         self.ledger = ledger
-        self._bits = bits
-        self._epsilon = Fraction(ledger.budget_epsilon) / max(1, len(questions))
-        self._delta = Fraction(ledger.budget_delta) / max(1, len(searched))
+        self._draws = draws
+        self._questions = {question.name: question for question in questions}
+        self._prices = share_out(questions, ledger)
 
-    def bounds(self, name: str, column: Column) -> tuple[float, float]:
+    def spent(self) -> str:
+        """Say what is spent so far."""
+        return f"epsilon = {self.ledger.epsilon:.3g} is spent, and delta = {self.ledger.delta:.3g}"
+
+    def kind(self, name: str, column: Column) -> ColumnType | None:
+        """Debit a column and return its type, or None when no kind stands out; epsilon-DP."""
+        if name not in self._questions:
+            return "boolean"  # the one declared type of which there is nothing to ask
+        price = self._prices[name]
+        self.ledger.debit(price.entry)
+        if price.kind_scale is None:
+            return self._questions[name].declared
+        return kind_of_counts(self._noisy(kind_counts(column), price.kind_scale), price.kind_scale)
+
+    def wants_classes(self, name: str, kind: ColumnType | None) -> bool:
+        """Tell whether a target of this type has classes, by what may be asked of it."""
+        question = self._questions.get(name)
+        if question is None or not question.ranges:
+            return True
+        return question.searches and kind != "number"
+
+    def bounds(self, name: str, column: Column) -> tuple[float, float] | None:
         """Return powers of two (or 0) between which most values lie; epsilon-DP, see the module."""
-        scale, spent = laplace_scale(self._epsilon, self.ledger.protection.steps)
-        self.ledger.debit(Spend(f"bounds of {name!r}", "discrete Laplace", Pure(spent)))
+        scale = self._prices[name].scale
         noisy = self._noisy(magnitude_counts(column), scale)
-        # Of m empty cells, one reaches t with probability at most m exp(-t / scale).
-        stands_out = noisy >= float(scale) * math.log(noisy.size / FALSE_ALARM)
-        if not stands_out.any():
-            self.ledger.note(f"{name!r}: no range stood out of the noise, its bounds are a guess")
-            stands_out = noisy == noisy.max()
-        cells = np.flatnonzero(stands_out) - N_MAGNITUDES
-        return _bounds_of(int(cells[0]), int(cells[-1]))
+        return bounds_of_counts(noisy, scale)
 
-    def levels(self, name: str, column: Column, most: int | None) -> tuple[Category, ...]:
+    def levels(
+        self, name: str, column: Column, kind: ColumnType, most: int | None
+    ) -> tuple[Category, ...]:
         """Return the values whose noisy count reaches a threshold; see the module for the proof."""
-        steps = self.ledger.protection.steps
-        scale, spent = laplace_scale(self._epsilon, steps)
-        loss = Approximate(spent, self._delta)
-        self.ledger.debit(Spend(f"categories of {name!r}", "discrete Laplace, threshold", loss))
-        levels, counts = level_counts(column)
-        noisy = self._noisy(counts, scale)
-        kept = np.flatnonzero(noisy >= category_threshold(scale, self._delta, steps))
+        price = self._prices[name]
+        levels, counts = level_counts(column, numbers=kind in ("integer", "number"))
+        noisy = self._noisy(counts, price.scale)
+        threshold = category_threshold(price.scale, price.delta, self.ledger.protection.steps)
+        kept = np.flatnonzero(noisy >= threshold)
         if most is not None and kept.size > most:
             kept = np.sort(kept[np.argsort(-noisy[kept], kind="stable")[:most]])
-        return tuple(levels[i] for i in kept)
+        return distinguishable(levels[i] for i in kept)
 
     def _noisy(self, counts: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
-        return counts + discrete_laplace(scale, counts.size, self._bits)
-
-
-def category_threshold(scale: Fraction, delta: Fraction, steps: int) -> int:
-    """Return the noisy count from which a category may be named.
-
-    Examples
-    --------
-    >>> category_threshold(Fraction(10), Fraction(1, 10**6), steps=1)
-    141
-    """
-    # The group-privacy sum is over powers of e^(1/scale); one more record covers rounding.
-    group = math.fsum(math.exp(i / float(scale)) for i in range(steps))
-    return 2 + math.ceil(float(scale) * math.log(group / float(delta)))
+        self._draws.looked()
+        made = DiscreteLaplace(scale, self.ledger.protection.steps)
+        return self._draws.add_noise(AdditiveNoise(made), counts)
 
 
 def _feature(
-    inference: _Inference, name: str, column: Column, universe: Mapping[str, Sequence[Category]]
+    inference: _Inference, name: str, column: Column, universe: Universe
 ) -> Feature | None:
     if name in universe:
         return CategoricalFeature(name, tuple(universe[name]))
-    if column.kind == "booleans":
+    kind = inference.kind(name, column)
+    if kind == "boolean":
         return CategoricalFeature(name, (False, True))
-    if column.kind == "texts":
-        categories = inference.levels(name, column, MAX_CATEGORIES)
+    if kind == "category":
+        categories = inference.levels(name, column, kind, MAX_CATEGORIES)
         if categories:
             return CategoricalFeature(name, categories)
-        inference.ledger.note(f"{name!r} was left out: no category stood out of the noise")
-        return None
-    low, high = inference.bounds(name, column)
-    if column.kind == "integers":
+        what = "category"
+    else:
+        bounds = None if kind is None else inference.bounds(name, column)
+        if bounds is not None:
+            return _numeric(name, *bounds, integer=kind == "integer")
+        what = "kind of value" if kind is None else "range"
+    inference.ledger.note(f"{name!r} was left out: no {what} stood out of the noise")
+    return None
+
+
+def _numeric(name: str, low: float, high: float, integer: bool) -> NumericFeature:
+    if integer:
         return NumericFeature(name, math.floor(low), math.ceil(high), integer=True)
     return NumericFeature(name, low, high)
 
 
-def _target(
-    inference: _Inference,
-    column: Column,
-    name: str,
-    classes: bool,
-    universe: Mapping[str, Sequence[Category]],
-) -> Target:
+def _target(inference: _Inference, name: str, column: Column, universe: Universe) -> Target:
     if name in universe:
         return Target(name, classes=tuple(universe[name]))
-    if not classes:
-        low, high = inference.bounds(name, column)
-        return Target(name, low=low, high=high)
-    if column.kind == "booleans":
+    kind = inference.kind(name, column)
+    if kind is None:
+        _give_up(
+            inference, name, "no kind of value stands out", "type (types={{{!r}: 'category'}})"
+        )
+    if not inference.wants_classes(name, kind):
+        bounds = inference.bounds(name, column)
+        if bounds is None:
+            _give_up(inference, name, "no range stands out", "bounds in a schema")
+        return Target(name, low=bounds[0], high=bounds[1])
+    if kind == "boolean":
         return Target(name, classes=(False, True))
-    found = inference.levels(name, column, None)
+    found = inference.levels(name, column, kind, None)
     if len(found) < 2:
-        raise SchemaError(
-            f"target {name!r}: fewer than two classes stand out of the noise; epsilon = "
-            f"{inference.ledger.epsilon:.3g} is spent. Declare the classes "
-            f"(universe={{{name!r}: [...]}}), or give a larger epsilon"
+        _give_up(
+            inference,
+            name,
+            "fewer than two classes stand out",
+            "classes (universe={{{!r}: [...]}})",
         )
     return Target(name, classes=found)
 
 
-def _wants_classes(column: Column, task: Task) -> bool:
-    return task == "classification" or (task == "auto" and column.kind != "reals")
-
-
-def _check_universe(universe: Mapping[str, Sequence[Category]], names: list[str]) -> None:
-    unknown = [name for name in universe if name not in names]
-    if unknown:
-        raise ValueError(f"universe: no such columns: {unknown}; columns are {names}")
-
-
-def _bounds_of(first: int, last: int) -> tuple[float, float]:
-    """Return the outer edges of two cells of `magnitude_counts`, counted from the cell of zero."""
-    low = magnitude(first - 1) if first > 0 else -magnitude(-first)
-    high = magnitude(last) if last >= 0 else -magnitude(-last - 1)
-    return low, high if low < high else low + 1.0
+def _give_up(inference: _Inference, name: str, why: str, remedy: str) -> NoReturn:
+    raise SchemaError(
+        f"target {name!r}: {why} of the noise; {inference.spent()}. Declare the "
+        f"{remedy.format(name)}, or give a larger epsilon"
+    )

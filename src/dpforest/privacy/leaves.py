@@ -31,57 +31,65 @@ class LeafRelease(NamedTuple):
 
 @dataclass(frozen=True)
 class LeafQuestion:
-    """The leaves of a forest, each with what its way has left.
+    """The leaves of a forest, each with what it may spend.
 
     Parameters
     ----------
     forest : Forest
     n_classes : int
-    spent : ndarray of int64, shape (n_leaves,)
+    level : ndarray of int64, shape (n_leaves,)
         Which of the spans is that of a leaf.
     spans : list of Span
-        From what a way has spent to the whole of epsilon; the last is that of the longest way, of
-        which the ledger knows.
+        What a leaf of each level may spend.
+    debits : list of Span
+        What the ledger is told. With the choices debited before, they cover what the dearest way
+        spends: all spans, one a level; or that of the longest way, where every leaf has what its
+        way left.
     sampling : TreeSampling
+    printed : bool
+        Choose labels at the rate of eDPRF's print, epsilon / 2, half of what counts allow.
     """
 
     forest: Forest
     n_classes: int
-    spent: NDArray[np.int64]
+    level: NDArray[np.int64]
     spans: list[Span]
+    debits: list[Span]
     sampling: TreeSampling
+    printed: bool = False
 
     @classmethod
     def alike(
         cls, forest: Forest, n_classes: int, epsilon: Amount, sampling: TreeSampling
     ) -> LeafQuestion:
         """All leaves alike: each tree has spent nothing, and spends its part of epsilon now."""
-        return cls(
-            forest, n_classes, np.zeros(forest.n_leaves, np.int64), [whole(epsilon)], sampling
-        )
+        level, spans = np.zeros(forest.n_leaves, np.int64), [whole(epsilon)]
+        return cls(forest, n_classes, level, spans, spans, sampling)
 
     @property
     def where(self) -> str:
         """What the ledger calls it."""
         if len(self.spans) == 1:
             return f"leaves at depth {self.forest.max_depth}"
-        return "leaves, each with what its way left"
+        if len(self.debits) == 1:
+            return "leaves, each with what its way left"
+        return "leaves of a level"
 
 
 def leaf_counts(desk: Desk, question: LeafQuestion) -> LeafRelease:
     """Noisy class counts of every leaf of a forest whose structure is public or was released.
 
     A record adds 1 to one cell of each tree that sees it; `TreeSampling` says what the trees cost
-    together. Discrete Laplace noise, in each leaf for what its way has left.
+    together. Discrete Laplace noise, in each leaf for what its span gives it.
     """
-    sampling, spans = question.sampling, question.spans
-    label = "class counts of the leaves"
-    noises = [noise_within(desk, span, sampling) for span in spans]
-    pay_for_noise(desk, label, spans[-1], sampling, where=question.where)
+    sampling, label = question.sampling, "class counts of the leaves"
+    noises = [noise_within(desk, span, sampling) for span in question.spans]
+    for span in question.debits:
+        pay_for_noise(desk, label, span, sampling, where=question.where)
     totals = _class_totals(desk, question)
     deviations = np.zeros(len(totals))
     for level, noise in enumerate(noises):
-        here = question.spent == level
+        here = question.level == level
         if here.any():
             totals[here] = desk.draws.add_noise(noise, totals[here])
             deviations[here] = noise.deviation
@@ -97,19 +105,18 @@ def leaf_labels(desk: Desk, question: LeafQuestion) -> LeafRelease:
     """
     sampling = question.sampling
     label = "labels of the leaves"
-    pay_for_choices(
-        desk, label, "permute-and-flip", question.spans[-1], sampling, where=question.where
-    )
+    for span in question.debits:
+        pay_for_choices(desk, label, "permute-and-flip", span, sampling, where=question.where)
     totals = _class_totals(desk, question)
     labels = np.zeros(len(totals), np.int64)
     for level, span in enumerate(question.spans):
-        here = question.spent == level
+        here = question.level == level
         if here.any():
             labels[here] = desk.draws.permute_and_flip(
                 totals[here],
                 epsilon=sampling.within_span(span, desk.steps),
                 sensitivity=1,
-                monotone=True,
+                monotone=not question.printed,
             )
     return LeafRelease(np.eye(question.n_classes)[labels], np.zeros(len(totals)))
 

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpforest.privacy.accounts.spends import Pure, Spend
+from dpforest.privacy.accounts.mechanisms_used import Selection
+from dpforest.privacy.accounts.spends import Spend
 from dpforest.privacy.accounts.tree_sampling import Span, TreeSampling
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.leaves import TARGET_STEPS
@@ -28,9 +29,12 @@ def middle_of_target(desk: Desk, bounds: Bounds, epsilon: Fraction) -> Bounds:
     """The range in which about the middle half of the targets lies.
 
     The outer edges of the cells of two private quartiles, on an even grid of the public
-    bounds; `mechanisms.quantiles` proves what they cost.
+    bounds; `mechanisms.quantiles` proves what they cost. The bounds themselves where numbers of
+    double precision do not tell the edges apart.
     """
-    desk.ledger.debit(Spend("quartiles of the target", "exponential mechanism", Pure(epsilon)))
+    mechanism = "exponential mechanism"
+    made = Selection(mechanism, epsilon / desk.steps, desk.steps)
+    desk.ledger.debit(Spend.of("quartiles of the target", mechanism, made))
     low, high = bounds
     first, last = quantile_cells(
         desk.total(TargetCounts(low, high, TARGET_CELLS)),
@@ -40,7 +44,8 @@ def middle_of_target(desk: Desk, bounds: Bounds, epsilon: Fraction) -> Bounds:
         steps=desk.steps,
     )
     width = (high - low) / TARGET_CELLS
-    return low + width * float(first), low + width * float(last + 1)
+    edges = low + width * float(first), low + width * float(last + 1)
+    return edges if edges[0] < edges[1] else bounds
 
 
 def choose_median_splits(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.privacy.desk import Desk
-from dpforest.privacy.mechanisms.strategies import ONE_COUNT, Change
+from dpforest.privacy.mechanisms.strategies import ONE_COUNT, TWO_HALVES, Change
 from dpforest.records.contingency import TableCounts
 from dpforest.records.statistics import LeafClassCounts
 from dpforest.trees.structure import Forest
@@ -121,7 +121,7 @@ class OwnLeaves:
     @property
     def change(self) -> Change:
         """One count, or two halves."""
-        return Change(2, 4) if self.labels else ONE_COUNT
+        return TWO_HALVES if self.labels else ONE_COUNT
 
     @property
     def unit(self) -> int:

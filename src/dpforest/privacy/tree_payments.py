@@ -5,6 +5,13 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from dpforest.privacy.accounts.mechanisms_used import (
+    AsPrinted,
+    DiscreteLaplace,
+    Mechanism,
+    OfTree,
+    Selection,
+)
 from dpforest.privacy.accounts.spends import Amount, Branch, Pure, Spend
 from dpforest.privacy.accounts.tree_sampling import Span, TreeSampling
 from dpforest.privacy.desk import Desk
@@ -15,8 +22,10 @@ def pay_for_choices(
     desk: Desk, label: str, mechanism: str, span: Span, sampling: TreeSampling, *, where: str
 ) -> Amount:
     """Debit private choices of every tree; gives the epsilon of a choice, for one added record."""
-    _debit(desk, Spend(label, mechanism, _price(span, sampling)), sampling, where)
-    return sampling.within_span(span, desk.steps)
+    within = sampling.within_span(span, desk.steps)
+    made = _made(desk, Selection(mechanism, within, 1), span, sampling)
+    _debit(desk, Spend.of(label, mechanism, made), sampling, where)
+    return within
 
 
 def pay_for_noise(
@@ -27,11 +36,9 @@ def pay_for_noise(
     The noise is for one added record at the epsilon of one step: L1 sensitivity ``grid``.
     """
     noise = noise_within(desk, span, sampling, grid)
-    price = _price(span, sampling)
-    if sampling.kind != "without_replacement" and isinstance(noise.loss, Pure):
-        # Scales are rounded up, so that a tree costs a hair less than it may.
-        price = Pure(noise.loss.epsilon * desk.steps)
-    _debit(desk, Spend(label, noise.mechanism(grid), price), sampling, where)
+    assert isinstance(noise.made, DiscreteLaplace)  # prices of trees are pure
+    made = _made(desk, noise.made, span, sampling)
+    _debit(desk, Spend.of(label, noise.mechanism(grid), made), sampling, where)
     return noise
 
 
@@ -41,8 +48,18 @@ def noise_within(desk: Desk, span: Span, sampling: TreeSampling, grid: int = 1) 
     return AdditiveNoise.for_price(within, l1=grid, l2=float(grid))
 
 
-def _price(span: Span, sampling: TreeSampling) -> Pure:
-    return Pure(sampling.price_of_tree(span.price))
+def _made(
+    desk: Desk, made: DiscreteLaplace | Selection, span: Span, sampling: TreeSampling
+) -> Mechanism:
+    """What a tree releases, for all records between neighbours and at the price of its sample."""
+    if sampling.kind == "bootstrap":
+        return AsPrinted(sampling.price_of_tree(span.price))
+    if sampling.kind == "without_replacement":
+        kind, n_trees, share = sampling.kind, sampling.n_trees, sampling.share
+        return OfTree(made, kind, n_trees, share, desk.steps, *span)
+    if isinstance(made, DiscreteLaplace):
+        return DiscreteLaplace(made.scale, made.sensitivity * desk.steps)
+    return Selection(made.name, made.epsilon, desk.steps)
 
 
 def _debit(desk: Desk, spend: Spend, sampling: TreeSampling, where: str) -> None:

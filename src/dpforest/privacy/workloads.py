@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from dpforest.privacy.accounts.spends import Branch, Price, Spend
+from dpforest.privacy.accounts.spends import Branch, Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.privacy.mechanisms.strategies import STRATEGIES as STRATEGIES
@@ -100,10 +100,7 @@ def answer_workloads(
     noises = [
         noise_for(q.strategy, q.price or price, desk.steps, q.population.change) for q in questions
     ]
-    spends = [
-        Spend(q.label, n.mechanism(q.population.unit), n.loss)
-        for q, n in zip(questions, noises, strict=True)
-    ]
+    spends = [n.spend(q.label, q.population.unit) for q, n in zip(questions, noises, strict=True)]
     label = f"{len(spends)} workloads by the matrix mechanism"
     desk.ledger.debit(spends[0] if len(spends) == 1 else Branch(label, "sequential", tuple(spends)))
     answers = []
@@ -115,14 +112,14 @@ def answer_workloads(
 
 
 def choose_strategies(
-    workloads: Sequence[Workload], price: Price, strategy: str, n_jobs: int | None
+    desk: Desk, workloads: Sequence[Workload], price: Price, strategy: str, n_jobs: int | None
 ) -> list[Choice]:
     """The best strategy for each workload, or the best of one kind, in parallel; free."""
     among = None if strategy == "auto" else (strategy,)
     threads = min(count_threads(n_jobs), len(workloads))
     # The matrices are small: more threads inside a product would only wait for each other.
     with threadpool_limits(limits=1), ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(lambda w: choose_strategy(w, price, among), workloads))
+        return list(pool.map(lambda w: choose_strategy(w, price, among, desk.steps), workloads))
 
 
 def one_by_one(workload: Workload, population: Population) -> Choice:

@@ -1,7 +1,6 @@
 """Read bounds, categories and classes off the records: exact, and therefore private.
 
-What these functions return may leave the house only after noise (`dpforest.privacy.inference`), or
-with a PrivacyLeakWarning (`Schema.from_frame`).
+What these functions return leaves the house with a PrivacyLeakWarning (`Schema.from_frame`).
 """
 
 from typing import Any
@@ -10,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
+from dpforest.records.value_counts import category_order
 from dpforest.schema import Task
-from dpforest.schema.categories import Category, number_of
+from dpforest.schema.categories import Category, distinguishable
 from dpforest.schema.features import (
     MAX_CATEGORIES,
     CategoricalFeature,
@@ -21,9 +21,6 @@ from dpforest.schema.features import (
 )
 from dpforest.tables.columns import Column
 from dpforest.tables.frames import Frame, as_column
-
-SMALLEST_POWER, LARGEST_POWER = -64, 64
-N_MAGNITUDES = LARGEST_POWER - SMALLEST_POWER
 
 
 def observe(X: Any, y: Any, task: Task) -> tuple[tuple[Feature, ...], Target | None]:
@@ -125,58 +122,9 @@ def _widened(low: float, high: float, integer: bool) -> tuple[float, float]:
 
 def _sorted_levels(column: Column) -> tuple[Category, ...]:
     _, distinct = column.levels()
-    column.require_plain(distinct)
     if not distinct:
         raise SchemaError(
             f"column {column.label}: no value to read categories from; leave the column out, or "
             "declare its categories in a schema"
         )
-    return tuple(sorted(distinct, key=_category_order))
-
-
-def _category_order(value: Category) -> tuple[bool, float, str]:
-    """Numbers first, by size, then texts."""
-    number = None if isinstance(value, str) else number_of(value)
-    return (number is None, number or 0, str(value))
-
-
-def magnitude_counts(column: Column) -> NDArray[np.int64]:
-    """Count values by sign and power of two: each record falls into one cell or, missing, none.
-
-    Cell ``N_MAGNITUDES + k`` holds, for k > 0, what lies above ``magnitude(k - 1)`` and up to
-    ``magnitude(k)``, or higher in the last; for k < 0 the same with a minus sign; for k = 0 what is
-    as good as zero.
-    """
-    values = column.numbers()
-    values = values[values == values].astype(np.float64)
-    powers = 2.0 ** np.arange(SMALLEST_POWER, LARGEST_POWER)
-    sizes = np.searchsorted(powers, np.abs(values))
-    cells = N_MAGNITUDES + np.sign(values).astype(np.int64) * sizes
-    return np.bincount(cells, minlength=2 * N_MAGNITUDES + 1)
-
-
-def magnitude(k: int) -> float:
-    """Return the k-th edge of the cells of `magnitude_counts`, counted up from zero."""
-    return 2.0 ** (SMALLEST_POWER + k) if k > 0 else 0.0
-
-
-def level_counts(column: Column) -> tuple[list[Category], NDArray[np.int64]]:
-    """Count the records of each value; in columns of texts, numbers count as their spelling."""
-    codes, distinct = column.levels()
-    column.require_plain(distinct)
-    counts: dict[Category, int] = {}
-    totals = np.bincount(codes[codes >= 0], minlength=len(distinct))
-    for value, total in zip(distinct, totals.tolist(), strict=True):
-        plain = number_of(value) if column.is_numeric else _spelling(value)
-        if plain is not None:
-            counts[plain] = counts.get(plain, 0) + total
-    levels = sorted(counts, key=_category_order)
-    return levels, np.array([counts[level] for level in levels], dtype=np.int64)
-
-
-def _spelling(value: Category) -> str:
-    """Spell equal values alike, whichever of 1, 1.0 and True came first."""
-    if isinstance(value, str):
-        return value
-    number = number_of(value)
-    return str(int(number) if isinstance(number, float) and number.is_integer() else number)
+    return distinguishable(sorted(distinct, key=category_order))

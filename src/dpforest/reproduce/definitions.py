@@ -133,6 +133,10 @@ class Table:
         beside = {c: other for fit in self.fits for c, other in fit.beside.items()}
         return row.published.get(beside.get(column, column))
 
+    def allowed(self, published: Published) -> float:
+        """How much worse than this figure still counts as reproduced."""
+        return max(self.tolerance, published.deviation)
+
     def quick(self) -> Table:
         """A thinner grid, fewer seeds, and no slow rows: to see that things work."""
         rows = tuple(_thin(row) for row in self.rows)

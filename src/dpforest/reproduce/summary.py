@@ -100,5 +100,4 @@ def _reproduced(table: Table, found: Found | None, published: Published | None) 
     if found is None or published is None:
         return None
     worse = found.value - published.value
-    allowed = max(table.tolerance, published.deviation)
-    return (-worse if table.metric == "accuracy" else worse) <= allowed
+    return (-worse if table.metric == "accuracy" else worse) <= table.allowed(published)

@@ -56,15 +56,20 @@ def as_markdown(result: Result) -> str:
 
 
 def verdict(result: Result) -> str:
-    """One sentence: how many of the figures are as good as published, within the tolerance."""
-    judged = [entry.reproduced for entry in result.entries if entry.reproduced is not None]
-    good = sum(judged)
+    """One sentence: how many of the figures are as good as published, and within what."""
+    judged = [entry for entry in result.entries if entry.reproduced is not None]
     if not judged:
         return "The paper gives no figures to hold these against."
-    return (
-        f"{good} of {len(judged)} figures are within {result.table.tolerance:g} of the published "
-        "value or better."
-    )
+    good = sum(bool(entry.reproduced) for entry in judged)
+    allowed = sorted(result.table.allowed(entry.published) for entry in judged if entry.published)
+    if allowed[0] < allowed[-1]:
+        bar = (
+            f"each within its own tolerance ({allowed[0]:g} to {allowed[-1]:g}) of the published "
+            "value"
+        )
+    else:
+        bar = f"within {allowed[0]:g} of the published value" if allowed[0] else "as published"
+    return f"{good} of {len(judged)} figures are {bar} or better."
 
 
 def _legend(result: Result) -> str:

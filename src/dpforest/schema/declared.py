@@ -5,23 +5,24 @@ lies between 0 and 120, a blood group is one of four. Everything in it counts as
 bins, cuts and trees made from it cost no privacy. See ``docs/schema.md`` for the analyst's view.
 """
 
+import dataclasses
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from dpforest.exceptions import PrivacyLeakWarning, SchemaError
 from dpforest.schema.categories import Category
+from dpforest.schema.column_types import Types
 from dpforest.schema.features import (
     CategoricalFeature,
     Feature,
     NumericFeature,
     Target,
-    check_name,
-    feature_where,
 )
+from dpforest.schema.reading import key, mapping, read_feature, read_ledger, read_target
 
 if TYPE_CHECKING:
     from dpforest.privacy.accounts.ledger import Ledger
@@ -109,6 +110,43 @@ class Schema:
             )
         return self.target.low, self.target.high
 
+    def select(self, names: Sequence[str]) -> Self:
+        """Return the schema of some features, in this order, with the same target and ledger.
+
+        What a schema cost stays with every part of it; ``Schema(features, target)`` forgets it.
+
+        Examples
+        --------
+        >>> schema = Schema.infer([[age, age % 7] for age in range(20, 60)] * 50, epsilon=1.0)
+        >>> schema.select(["x0"]).ledger.epsilon
+        1.0
+        """
+        if isinstance(names, str):
+            raise SchemaError("schema: select takes a list of names, not one text")
+        self._require(names)
+        by_name = dict(zip(self.feature_names, self.features, strict=True))
+        return dataclasses.replace(self, features=tuple(by_name[name] for name in names))
+
+    def replace(self, *features: Feature, target: Target | None = None) -> Self:
+        """Return the schema with some features or the target declared anew; the ledger stays.
+
+        Examples
+        --------
+        >>> schema = Schema.infer([[age] for age in range(20, 60)] * 50, epsilon=1.0)
+        >>> wider = schema.replace(NumericFeature("x0", low=0, high=120, integer=True))
+        >>> wider.features[0].high, wider.ledger.epsilon
+        (120.0, 1.0)
+        """
+        others = {feature.name: feature for feature in features}
+        self._require(others)
+        kept = tuple(others.get(feature.name, feature) for feature in self.features)
+        return dataclasses.replace(self, features=kept, target=target or self.target)
+
+    def _require(self, names: Iterable[str]) -> None:
+        unknown = [name for name in names if name not in self.feature_names]
+        if unknown:
+            raise SchemaError(f"schema: no such features: {unknown}; it has {self.feature_names}")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as a dictionary that JSON can hold; `from_dict` reads it back."""
         entry: dict[str, Any] = {"features": [feature.to_dict() for feature in self.features]}
@@ -134,15 +172,15 @@ class Schema:
         >>> schema.classes
         ('no', 'yes')
         """
-        entry = _mapping(entry, "schema")
-        features = _key(entry, "features", "schema")
+        entry = mapping(entry, "schema")
+        features = key(entry, "features", "schema")
         if not isinstance(features, Sequence) or isinstance(features, str):
             raise SchemaError("schema: 'features' must be a list of dictionaries")
         target = entry.get("target")
         return cls(
-            features=tuple(_read_feature(item, i) for i, item in enumerate(features)),
-            target=None if target is None else _read_target(target),
-            ledger=None if "ledger" not in entry else _read_ledger(entry["ledger"]),
+            features=tuple(read_feature(item, i) for i, item in enumerate(features)),
+            target=None if target is None else read_target(target),
+            ledger=None if "ledger" not in entry else read_ledger(entry["ledger"]),
         )
 
     @classmethod
@@ -194,16 +232,20 @@ class Schema:
         target: Any = None,
         epsilon: float,
         delta: float = 0.0,
+        types: Types | None = None,
         universe: Mapping[str, Sequence[Category]] | None = None,
         task: Task = "auto",
         neighbors: Literal["add_remove", "replace_one"] = "add_remove",
+        groups: Any = None,
+        max_records_per_group: int | None = None,
         random_state: int | None = None,
     ) -> Self:
         """Read a schema off the data through noise, for a price that `ledger` records.
 
-        Names and types of the columns count as public. Bounds of numeric columns are powers of
-        two; categories and classes are those whose noisy count clears a threshold. The price comes
-        on top of what a model fitted with the schema costs.
+        Names of columns count as public, types where they are declared; the type of any other
+        column is asked, too. Bounds of numeric columns are powers of two; categories and classes
+        are those whose noisy count clears a threshold. A column of which nothing stands out of the
+        noise is left out. The price comes on top of what a model fitted with the schema costs.
 
         Parameters
         ----------
@@ -212,22 +254,30 @@ class Schema:
         target : str, array-like or series, optional
             The column of the target in `X`, or its values.
         epsilon : float
-            The budget, shared evenly by the columns that are asked.
+            The budget: a fifth or more for the target, the rest evenly for the columns asked.
         delta : float
-            Needed to search categories or classes; well below one over the number of records.
+            Needed to search categories or classes, and where types are asked; well below one over
+            the number of records.
+        types : mapping of str to {"integer", "number", "category", "boolean"}, or "frame", optional
+            Types that are declared, by column. "frame" declares that those of `X` are public facts,
+            as a database or a Parquet file has them: not those a CSV reader found in the cells.
         universe : mapping of str to sequence, optional
             Categories (or classes) that are declared: these columns are not asked.
         task : {"auto", "classification", "regression"}
             What the target is; "auto" takes all but real numbers for classes.
         neighbors : {"add_remove", "replace_one"}
             What is protected: adding or removing a record, or replacing one.
+        groups : array-like, optional
+            The person of each record, to protect persons.
+        max_records_per_group : int, optional
+            How many records of one person may count; goes with `groups`.
         random_state : int, optional
             Makes the noise reproducible, for tests only.
 
         Examples
         --------
         >>> X = [[age] for age in range(20, 60)] * 50
-        >>> schema = Schema.infer(X, epsilon=1.0, random_state=0)
+        >>> schema = Schema.infer(X, types={"x0": "integer"}, epsilon=1.0, random_state=0)
         >>> schema.features[0]
         NumericFeature(name='x0', low=16.0, high=64.0, integer=True, cuts=None)
         >>> schema.ledger.epsilon
@@ -241,9 +291,12 @@ class Schema:
                 target,
                 epsilon=epsilon,
                 delta=delta,
+                types=types or {},
                 universe=universe or {},
                 task=task,
                 neighbors=neighbors,
+                groups=groups,
+                max_records_per_group=max_records_per_group,
                 random_state=random_state,
             )
         )
@@ -261,47 +314,3 @@ class Schema:
         except ValueError as error:
             raise SchemaError(f"{path}: not a JSON file: {error}") from None
         return cls.from_dict(entry)
-
-
-def _read_feature(item: object, position: int) -> Feature:
-    entry = _mapping(item, f"schema: features[{position}]")
-    name = check_name(_key(entry, "name", f"schema: features[{position}]"), "feature")
-    where = feature_where(name)
-    match _key(entry, "kind", where):
-        case "numeric":
-            cuts = entry.get("cuts")
-            return NumericFeature(
-                name,
-                low=_key(entry, "low", where),
-                high=_key(entry, "high", where),
-                integer=entry.get("integer", False),
-                cuts=cuts,
-            )
-        case "categorical":
-            return CategoricalFeature(name, categories=_key(entry, "categories", where))
-        case _:
-            raise SchemaError(f"{where}: 'kind' must be 'numeric' or 'categorical'")
-
-
-def _read_target(item: object) -> Target:
-    entry = _mapping(item, "target")
-    known = {key: entry[key] for key in ("name", "classes", "low", "high") if key in entry}
-    return Target(**known)
-
-
-def _read_ledger(item: object) -> "Ledger":
-    from dpforest.privacy.accounts.ledger import Ledger
-
-    return Ledger.from_dict(_mapping(item, "ledger"))
-
-
-def _mapping(item: object, where: str) -> Mapping[str, Any]:
-    if not isinstance(item, Mapping):
-        raise SchemaError(f"{where}: expected a dictionary, got {type(item).__name__}")
-    return item
-
-
-def _key(entry: Mapping[str, Any], key: str, where: str) -> Any:
-    if key not in entry:
-        raise SchemaError(f"{where}: {key!r} is missing")
-    return entry[key]

@@ -13,6 +13,7 @@ from dpforest.schema.categories import Category, check_categories
 
 MAX_CATEGORIES = 255
 MAX_CUTS = 254
+LEAST_TARGET_RANGE = 1e-280  # targets are counted in whole steps of it, of more than 0 each
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,11 @@ class Target:
             )
         if self.classes is None:
             low, high = _check_bounds(self.low, self.high, where)
+            if high - low < LEAST_TARGET_RANGE:
+                raise SchemaError(
+                    f"{where}: the bounds are too close together for double precision; multiply "
+                    "the target by a public number"
+                )
             object.__setattr__(self, "low", low)
             object.__setattr__(self, "high", high)
             return

@@ -1,5 +1,10 @@
-"""One column of a table, or one value a record: as numbers, or as codes of distinct values."""
+"""One column of a table, or one value a record: as numbers, or as codes of distinct values.
 
+What a value means does not depend on the column around it (`dpforest.schema.categories`); types
+only say how to get at many values at once.
+"""
+
+from functools import cached_property
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -9,8 +14,10 @@ from scipy.sparse import issparse
 
 from dpforest.exceptions import SchemaError
 from dpforest.schema.categories import is_missing
+from dpforest.tables.values import check_values, doubles_of, factorise, odd_values_error
 
 Array = NDArray[Any]
+Codes = NDArray[np.integer[Any]]
 NUMBER_KINDS = "iufb"
 Kind = Literal["integers", "reals", "booleans", "texts"]
 
@@ -24,6 +31,10 @@ class Column:
         self.label = label
         self._values = values
 
+    @cached_property
+    def _dtype(self) -> Any:
+        return self._values.dtype
+
     def to_numpy(self) -> Array:
         """Return the values as they are; texts and mixtures as an object array."""
         if isinstance(self._values, np.ndarray):
@@ -33,67 +44,91 @@ class Column:
     @property
     def kind(self) -> Kind:
         """What the type says of the values, without a look at them."""
-        dtype = self._values.dtype
-        if isinstance(dtype, np.dtype):
-            return _KIND_OF_LETTER.get(dtype.kind, "texts")
-        if isinstance(dtype, nw.Boolean):
+        if isinstance(self._dtype, np.dtype):
+            return _KIND_OF_LETTER.get(self._dtype.kind, "texts")
+        if isinstance(self._dtype, nw.Boolean):
             return "booleans"
-        if dtype.is_integer():
+        if self._dtype.is_integer():
             return "integers"
-        return "reals" if dtype.is_numeric() else "texts"
+        return "reals" if self._dtype.is_numeric() else "texts"
 
     @property
     def is_numeric(self) -> bool:
         """Whether the type, apart from the values, promises numbers."""
-        if isinstance(self._values, np.ndarray):
-            return self._values.dtype.kind in NUMBER_KINDS
-        return self._values.dtype.is_numeric()
+        if isinstance(self._dtype, np.dtype):
+            return self._dtype.kind in NUMBER_KINDS
+        return bool(self._dtype.is_numeric())
+
+    def number_array(self) -> Array | None:
+        """The values, NaN where missing, if the type promises numbers; None if it does not.
+
+        Integers are exact unless some are missing: then they are the nearest doubles.
+        """
+        self._require_flat()
+        if not isinstance(self._dtype, np.dtype) and not is_number_type(self._dtype):
+            return None
+        array = self.to_numpy()
+        return array if array.dtype.kind in NUMBER_KINDS else None
 
     def numbers(self) -> Array:
         """Return an array of numbers, NaN where missing; SchemaError if they are not numbers."""
-        self._require_flat()
-        values = self._values
-        if isinstance(values, nw.Series) and values.dtype.is_decimal():
-            values = values.cast(nw.Float64)
-        array = np.asarray(values.to_numpy()) if isinstance(values, nw.Series) else values
-        if array.dtype.kind == "c":
-            raise _complex_error()
-        if array.dtype.kind in NUMBER_KINDS:
-            return array
-        return _numbers_from_objects(array, self.label)
+        array = self.number_array()
+        return doubles_of(self._python_values(), self.label) if array is None else array
 
-    def levels(self) -> tuple[NDArray[np.integer[Any]], list[Any]]:
-        """Codes into a list of distinct values; the code of a missing value is -1."""
-        self._require_flat()
-        if isinstance(self._values, np.ndarray):
-            return _array_levels(self._values, self.label)
-        native = self._values.to_native()
-        if nw.dependencies.is_pandas_series(native):
-            try:
-                codes, distinct = native.factorize()
-            except TypeError:
-                raise _odd_values_error(self.label) from None
+    def factors(self) -> tuple[Codes, list[Any]]:
+        """Codes into a list of distinct values; -1 is the code of missing ones not in the list."""
+        array = self.number_array()
+        if array is not None:
+            distinct, codes = np.unique(array, return_inverse=True)
             return codes, distinct.tolist()
-        return _series_levels(self._values)
+        if isinstance(self._values, nw.Series):
+            native = self._values.to_native()
+            named = isinstance(self._dtype, nw.Categorical | nw.Enum)
+            if nw.dependencies.is_pandas_series(native):
+                if named or isinstance(self._dtype, nw.String | nw.Object):
+                    return _pandas_factors(native, self.label)
+            elif isinstance(self._dtype, nw.String) or (
+                named and nw.dependencies.is_polars_series(native)
+            ):
+                return _text_factors(self._values)
+        return factorise(self._python_values(), self.label)
 
-    def require_plain(self, distinct: list[Any]) -> None:
-        """Raise TypeError when there is anything but texts, numbers and booleans."""
-        if not all(isinstance(value, str | int | float | np.generic) for value in distinct):
-            raise _odd_values_error(self.label)
+    def levels(self) -> tuple[Codes, list[Any]]:
+        """Codes into a list of distinct values, none of them missing; that code is -1."""
+        codes, distinct = self.factors()
+        present = np.array([*(not is_missing(value) for value in distinct), False])
+        renumbered = np.where(present, np.cumsum(present) - 1, -1)
+        return renumbered[codes], [value for value in distinct if not is_missing(value)]
+
+    def _python_values(self) -> list[Any]:
+        values = self._values
+        return values.to_list() if isinstance(values, nw.Series) else list(values.tolist())
 
     def _require_flat(self) -> None:
-        dtype = self._values.dtype
+        dtype = self._dtype
         if isinstance(dtype, nw.dtypes.DType) and dtype.is_nested():
-            raise _odd_values_error(self.label)
-        if dtype.kind in "mM" if isinstance(dtype, np.dtype) else dtype.is_temporal():
+            raise odd_values_error(self.label)
+        temporal = dtype.kind in "mM" if isinstance(dtype, np.dtype) else dtype.is_temporal()
+        # The type alone is no reason: pandas gives it to a column with nothing but gaps and NaT.
+        if temporal and not all(map(is_missing, self._python_values())):
             raise SchemaError(
                 f"column {self.label}: dates and times are not supported; convert them to numbers "
                 "counted from a public date, or to categories such as the weekday"
             )
 
 
-def as_column(y: Any, label: str = "y") -> Column:
-    """Wrap a series, list or array of one value a record; SchemaError when it has more."""
+def is_number_type(dtype: nw.dtypes.DType) -> bool:
+    """Tell whether NumPy has the numbers of a narwhals type: not those of decimals, say."""
+    if isinstance(dtype, nw.Decimal | nw.Int128 | nw.UInt128):
+        return False
+    return isinstance(dtype, nw.Boolean) or dtype.is_numeric()
+
+
+def as_column(y: Any, label: str = "y", *, exact: bool = False) -> Column:
+    """Wrap a series, list or array of one value a record; SchemaError when it has more.
+
+    With `exact`, whole numbers in a list stay what they are where doubles could not hold them.
+    """
     if nw.dependencies.is_into_series(y):
         return Column(nw.from_native(y, series_only=True), label)
     if nw.dependencies.is_into_dataframe(y):
@@ -103,7 +138,7 @@ def as_column(y: Any, label: str = "y") -> Column:
         raise SchemaError(f"{label}: expected one column, got {table.shape[1]}")
     if y is None or isinstance(y, str) or issparse(y):
         raise SchemaError(f"{label}: expected a list, array or series with one value a record")
-    array = as_array(y, label)
+    array = as_array(y, label, exact=exact)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -111,73 +146,49 @@ def as_column(y: Any, label: str = "y") -> Column:
     return Column(array, label)
 
 
-def as_array(data: Any, label: str) -> Array:
-    """Return an array that keeps numbers and texts apart; refuse bytes and complex numbers."""
+def as_array(data: Any, label: str, *, exact: bool = False) -> Array:
+    """Return an array that keeps every value; refuse bytes and complex numbers.
+
+    A list has no type of its own. If all in it are numbers, they become an array of numbers: each
+    is then itself or the nearest double, which is what it means anyway (but see `as_column` for
+    `exact`). If not, NumPy's common type would turn numbers into texts: it is left as it is.
+    """
     try:
         array = np.asarray(data)
-        if array.dtype.kind in "US" and not isinstance(data, np.ndarray):
-            # NumPy turned a mixture of numbers and texts into texts; keep the numbers.
-            array = np.asarray(data, dtype=object)
+        kept = "iub" if exact else NUMBER_KINDS
+        if not hasattr(data, "__array__") and array.dtype.kind not in kept:
+            array = np.array(data, dtype=object)
     except ValueError:
         raise ValueError(
             f"{label}: expected rows of the same number of plain values; a list has rows of "
             "different lengths, or lists within a row"
         ) from None
     if array.dtype.kind == "c":
-        raise _complex_error()
+        raise ValueError("Complex data not supported: pass real numbers")
     if array.dtype.kind in "SV":
         raise TypeError(
             f"{label}: arrays of bytes and structured arrays are not supported; "
             "pass texts, numbers or a data frame"
         )
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):
+            return array.astype(np.float64)
     return array
 
 
-def _complex_error() -> ValueError:
-    """Return the error for complex numbers, worded as scikit-learn words it."""
-    return ValueError("Complex data not supported: pass real numbers")
+def _pandas_factors(native: Any, label: str) -> tuple[Codes, list[Any]]:
+    if native.dtype == object:
+        values = native.tolist()
+        types = check_values(values, label)
+        if sum(not issubclass(kind, str) for kind in types) > 1:
+            return factorise(values, label)  # which keeps 1, 1.0 and True apart
+    codes, distinct = native.factorize()
+    check_values(distinct.tolist(), label)
+    return codes, distinct.tolist()
 
 
-def _odd_values_error(label: str) -> TypeError:
-    """Return the error for values that are neither texts nor numbers."""
-    return TypeError(
-        f"column {label}: argument must be a string or a number; dates, lists, dictionaries and "
-        "other objects are not supported: convert them"
-    )
-
-
-def _numbers_from_objects(array: Array, label: str) -> NDArray[np.float64]:
-    if array.dtype.kind == "O":
-        plain = [np.nan if is_missing(value) else value for value in array]
-        if any(isinstance(value, list | tuple | dict | np.ndarray) for value in plain):
-            raise _odd_values_error(label)
-        array = np.array(plain, dtype=object)
-    try:
-        return array.astype(np.float64)
-    except ValueError:
-        # The original message quotes a private value, so it is not passed on.
-        raise SchemaError(
-            f"column {label}: the schema says numeric, but it holds texts that are no numbers; "
-            "mark missing values as empty (NaN, None), or declare the feature categorical"
-        ) from None
-    except TypeError:
-        raise _odd_values_error(label) from None
-
-
-def _array_levels(array: Array, label: str) -> tuple[NDArray[np.int64], list[Any]]:
-    seen: dict[Any, int] = {}
-    try:
-        codes = np.array([seen.setdefault(v, len(seen)) for v in array.tolist()], dtype=np.int64)
-    except TypeError:
-        raise _odd_values_error(label) from None
-    present = np.array([not is_missing(value) for value in seen], dtype=bool)
-    renumbered = np.where(present, np.cumsum(present) - 1, -1)
-    return np.take(renumbered, codes), [value for value in seen if not is_missing(value)]
-
-
-def _series_levels(series: nw.Series[Any]) -> tuple[NDArray[np.int64], list[Any]]:
-    if not isinstance(series.dtype, nw.Boolean):
-        series = series.cast(nw.String)
+def _text_factors(series: nw.Series[Any]) -> tuple[Codes, list[Any]]:
+    series = series.cast(nw.String)
     distinct = [value for value in series.unique().to_list() if value is not None]
     if not distinct:
         return np.full(len(series), -1), []

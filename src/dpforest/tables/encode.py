@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema
-from dpforest.schema.categories import Category, CategoryIndex
+from dpforest.schema.categories import Category, CategoryIndex, is_missing
 from dpforest.tables.binning_kernels import bin_columns, match_numbers
 from dpforest.tables.frames import Column, Frame, as_column
 from dpforest.tables.threads import map_rows
@@ -236,23 +236,22 @@ def match_categories(
 ) -> NDArray[np.int32]:
     """Return the position of each value among the categories, or `missing` or `unseen`."""
     index = CategoryIndex(categories)
-    if column.is_numeric:
-        return _match_numbers(column.numbers(), index, missing, unseen, n_jobs)
-    codes, distinct = column.levels()
-    column.require_plain(distinct)
+    numbers = column.number_array()
+    if numbers is not None:
+        return _match_numbers(numbers, index, missing, unseen, n_jobs)
+    codes, distinct = column.factors()
     found = [index.position(value) for value in distinct]
-    # The code of missing values is -1, so their place is the last.
-    places = [unseen if at < 0 else at for at in found] + [missing]
-    return np.take(np.array(places, dtype=np.int32), codes)
+    otherwise = [missing if is_missing(value) else unseen for value in distinct]
+    places = [at if at >= 0 else other for at, other in zip(found, otherwise, strict=True)]
+    # Missing values that are not in the list have the code -1, so their place is the last.
+    return np.array([*places, missing], dtype=np.int32)[codes]
 
 
 def _match_numbers(
     values: NDArray[Any], index: CategoryIndex, missing: int, unseen: int, n_jobs: int | None
 ) -> NDArray[np.int32]:
-    # Categories take the type of the column, so that 0.1 is found among float32 values.
-    kind = values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
     known = sorted(index.numbers.items())
-    numbers = np.array([number for number, _ in known], dtype=kind).astype(np.float64)
+    numbers = np.array([number for number, _ in known], dtype=np.float64)
     places = np.array([place for _, place in known], dtype=np.int32)
     out = np.empty(len(values), dtype=np.int32)
 
@@ -284,7 +283,8 @@ def encode_labels(y: Any, classes: tuple[Category, ...]) -> NDArray[np.int32]:
     if (positions == UNSEEN).any():
         raise SchemaError(
             f"y contains labels that are not among the declared classes {list(classes)}: "
-            "add them to the classes of the schema's target, or leave those records out"
+            "leave those records out, or add the labels to the classes of the schema's target, "
+            "but only if they are publicly known"
         )
     return positions
 

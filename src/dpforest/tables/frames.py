@@ -7,12 +7,20 @@ value or a number of records.
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
 from narwhals.exceptions import DuplicateError
 from scipy.sparse import issparse
 
 from dpforest.exceptions import SchemaError
 from dpforest.schema import Schema
-from dpforest.tables.columns import NUMBER_KINDS, Array, Column, as_array, as_column
+from dpforest.tables.columns import (
+    NUMBER_KINDS,
+    Array,
+    Column,
+    as_array,
+    as_column,
+    is_number_type,
+)
 
 __all__ = ["Column", "Frame", "as_column"]
 
@@ -64,8 +72,7 @@ class Frame:
         array = self._array
         # Reading a frame column by column has a price a column that a small table need not pay.
         if self._table is not None and self.n_rows * self._table.shape[1] <= SMALL_TABLE:
-            numeric = all(dtype.is_numeric() for dtype in self._table.schema.values())
-            array = self._table.to_numpy() if numeric else None
+            array = _small_number_table(self._table)
         if array is None or array.dtype.kind not in NUMBER_KINDS:
             return None
         return array, self._order
@@ -150,6 +157,16 @@ def _as_table(data: Any) -> nw.DataFrame[Any]:
     except DuplicateError as error:
         raise SchemaError(f"X has columns of the same name; rename them. {error}") from None
     return table
+
+
+def _small_number_table(table: nw.DataFrame[Any]) -> Array | None:
+    """Return all columns as one array, if that leaves every number the double it means."""
+    types = set(table.schema.values())
+    if not all(is_number_type(dtype) for dtype in types) or nw.Boolean() in types:
+        return None
+    array = table.to_numpy()
+    # Another common type than double could round: int64 to float32, say.
+    return array if array.dtype == np.float64 or len(types) == 1 else None
 
 
 def _as_table_array(data: Any) -> Array:

@@ -24,6 +24,7 @@ from dpforest.privacy.accounts.ledger import (
     Pure,
     Spend,
 )
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
 
 
 def pure(epsilon, label="counts"):
@@ -262,7 +263,7 @@ def test_explain_is_the_proof():
     assert lines[0] == str(book.guarantee)
     assert lines[0].endswith("for adding or removing one person (at most 3 records each)")
     assert lines[1:] == [
-        "budget: (epsilon = 2, delta = 1e-06)",
+        "budget: (epsilon = 2, delta = 1e-06) [filter: fixed budget]",
         "total: epsilon = 0.1, mu = 0.2, by privacy loss distributions at delta = 1e-06 "
         "[sequential]",
         "├─ number of records: discrete Laplace, epsilon = 0.1",
@@ -346,78 +347,220 @@ def test_a_merged_line_is_refused_as_a_whole_round():
     assert state(book) == before
 
 
-# A further budget
+# Stages
 
 
-def test_continuing_adds_a_budget_and_keeps_what_was_spent():
+def after(book, epsilon, delta=0.0, **options):
+    return Ledger(epsilon, delta, book.protection, after=book.stages, **options)
+
+
+def test_a_further_stage_has_a_budget_of_its_own_and_keeps_what_was_spent():
     first = ledger(1.0, 1e-6, Protection(unit="group", max_records_per_group=2))
     first.debit(gauss(mu_for(1.0, 1e-6)))
     first.note("a remark")
-    second = first.continued(0.5, 1e-6, reproducible_noise=True)
+    second = after(first, 0.5, 1e-6, reproducible_noise=True, kind="continued fit")
     assert second.budget_epsilon == Fraction(3, 2)
     assert second.budget_delta == Fraction(2, 10**6)
     assert second.entries == first.entries
     assert second.protection == first.protection
     assert second.reproducible_noise
-    assert second.notes[1:] == (
-        "a remark",
-        "continued with a further (epsilon = 0.5, delta = 1e-06)",
-    )
+    assert second.unspent_epsilon == Fraction(1, 2)
     second.debit(gauss(mu_for(0.5, 1e-6)))
-    assert second.epsilon <= 1.5
+    assert 1.5 * (1 - 1e-8) < second.epsilon <= 1.5
+    assert second.delta == 2e-6
     # The first ledger is what it was.
     assert len(first.entries) == 1
     assert first.notes == ("a remark",)
+    assert not first.reproducible_noise
 
 
 @settings(deadline=None, max_examples=60)
 @given(
-    st.lists(st.tuples(st.floats(0.01, 5), st.floats(1e-9, 1e-3)), min_size=2, max_size=4),
-    st.booleans(),
+    st.lists(
+        st.lists(st.tuples(st.booleans(), st.floats(0.01, 0.3)), min_size=1, max_size=4),
+        min_size=2,
+        max_size=4,
+    )
 )
-def test_every_budget_can_be_spent_on_top_of_the_others(budgets, one_is_pure):
-    """Composition is at least as good as the sum: a planned spend is never refused."""
-    (epsilon, delta), *others = budgets
-    book = ledger(epsilon, delta)
-    book.debit(pure(epsilon) if one_is_pure else gauss(mu_for(epsilon, delta)))
-    for epsilon, delta in others:
-        book = book.continued(epsilon, delta, reproducible_noise=False)
-        book.debit(gauss(mu_for(epsilon, delta)))
-    assert len(book.entries) == len(budgets)
+def test_stages_add_up_and_are_never_pooled(stages):
+    """Stages are chosen in the light of earlier ones: their guarantees add, not their mu^2."""
+    chain, apart = None, []
+    for spends in stages:
+        alone = ledger(100, 1e-6)
+        chain = ledger(100, 1e-6) if chain is None else after(chain, 100, 1e-6)
+        for is_pure, amount in spends:
+            for book in (alone, chain):
+                book.debit(pure(amount) if is_pure else gauss(amount))
+        apart.append(alone)
+    assert chain.epsilon == pytest.approx(sum(book.epsilon for book in apart), rel=1e-12)
+    assert chain.delta == pytest.approx(sum(book.delta for book in apart))
+    assert Ledger.from_dict(chain.to_dict()).epsilon == chain.epsilon
 
 
-def test_a_continued_mixture_counts_pure_epsilons_as_one_sum():
-    """How the first budget was split may have followed from what it released."""
-    book = ledger(1.0)
-    book.debit(Branch("trees", "sequential", (pure(Fraction(1, 20)),), times=20))
-    more = book.continued(2.0, 1e-6, reproducible_noise=False)
-    more.debit(gauss(0.3))
-    assert more.epsilon == mixture_epsilon({Fraction(1): 1}, 0.3, 1e-6)
-    # The control: a list that is fixed in advance may be counted one by one, which is less.
-    assert more.epsilon > mixture_epsilon({Fraction(1, 20): 20}, 0.3, 1e-6)
-    assert more.epsilon <= 1 + gaussian_epsilon(0.3, 1e-6)
-    assert Ledger.from_dict(more.to_dict()).epsilon == more.epsilon
+def test_control_pooling_the_mu_of_two_stages_would_promise_more():
+    book = ledger(5, 1e-6)
+    book.debit(gauss(0.3))
+    both = after(book, 5, 1e-6)
+    both.debit(gauss(0.3))
+    assert both.epsilon > 1.2 * gaussian_epsilon(0.3 * math.sqrt(2), 2e-6)
 
 
-def test_control_a_continued_budget_is_no_licence():
+def test_control_a_further_stage_is_no_licence():
     book = ledger()
-    book.debit(pure(1))
-    more = book.continued(0.25, 0.0, reproducible_noise=False)
+    book.debit(pure(0.5))
+    more = after(book, 0.25)
     with pytest.raises(BudgetExceededError):
+        # What the first stage left is not for the second.
         more.debit(pure(Fraction(1, 4) + Fraction(1, 10**12)))
     more.debit(pure(0.25))
-    assert more.epsilon == 1.25
+    assert more.epsilon == 0.75
+    assert more.remaining_epsilon == 0
 
 
-def test_continuing_does_not_wash_a_ledger():
+def test_further_stages_do_not_wash_a_ledger():
     book = ledger(reproducible_noise=True)
     book.void("the schema was read from the data")
-    more = book.continued(1.0, 0.0, reproducible_noise=False)
+    book.debit(pure(0.5))
+    more = after(book, 1.0)
     assert more.guarantee is None
     assert more.reproducible_noise
+    assert not more.releasable
     nothing = ledger(math.inf)
     nothing.debit(pure(math.inf))
-    assert nothing.continued(1.0, 0.0, reproducible_noise=False).guarantee is None
+    assert after(nothing, 1.0).guarantee is None
+
+
+def test_explain_says_which_of_the_two_holds():
+    book = ledger(1, 1e-6)
+    book.debit(pure(0.5))
+    assert "[filter: fixed budget]" in book.explain()
+    assert "odometer" not in book.explain()
+    more = after(book, 2.0, kind="continued fit")
+    more.debit(pure(1.5, "trees"))
+    assert more.explain().splitlines() == [
+        "(epsilon = 2, delta = 0) for adding or removing one record",
+        "odometer: stages add up",
+        "├─ fit: (epsilon = 0.5, delta = 0) of the budget (epsilon = 1, delta = 1e-06): "
+        "the epsilons add up exactly [sequential]",
+        "│  └─ counts: discrete Laplace, epsilon = 0.5",
+        "└─ continued fit: (epsilon = 1.5, delta = 0) of the budget (epsilon = 2, delta = 0): "
+        "the epsilons add up exactly [sequential]",
+        "   └─ trees: discrete Laplace, epsilon = 1.5",
+    ]
+
+
+def test_stages_that_protect_different_things_give_no_guarantee():
+    book = ledger()
+    book.debit(pure(0.5))
+    for other in (Protection("replace_one"), Protection("add_remove", "group", 3)):
+        more = Ledger(1.0, 0.0, other, after=book.stages)
+        more.debit(pure(0.5))
+        assert more.guarantee is None
+        assert not more.releasable
+        assert book.protection.describe() in more.reasons[0]
+        assert other.describe() in more.reasons[0]
+        assert "same neighbors" in more.reasons[0]
+        assert more.epsilon == 1
+
+
+def test_failures_are_what_was_spent_since_the_last_model():
+    book = ledger()
+    assert book.failures() is None
+    book.debit(pure(0.25))
+    assert book.failures() is None  # a model that came to its end
+    more = after(book, 1.0, kind="continued fit")
+    more.debit(pure(0.5))
+    more.mark_failed()
+    assert more.failures().epsilon == 0.5
+    alone = ledger(kind="schema")
+    alone.debit(pure(0.125))
+    alone = after(alone, 1.0)
+    alone.debit(pure(0.25))
+    alone.mark_failed()
+    assert alone.failures().epsilon == 0.375  # with the schema that it was made for
+    assert after(alone.failures(), 1.0).failures().epsilon == 0.375
+    assert any("remain spent" in note for note in alone.notes)
+
+
+# Sums of ledgers
+
+
+def test_together_counts_shared_stages_once():
+    schema = ledger(kind="schema")
+    schema.debit(pure(1))
+    models = [after(schema, 0.5) for _ in range(3)]
+    for model in models:
+        model.debit(pure(0.5))
+        assert model.epsilon == 1.5
+    whole = Ledger.together(schema, *models)
+    assert whole.epsilon == 2.5
+    assert whole.budget_epsilon == 2.5
+    assert Ledger.together(*models, *models, schema).epsilon == 2.5
+    saved = [Ledger.from_dict(json.loads(json.dumps(m.to_dict()))) for m in models]
+    assert Ledger.together(*saved, *models).epsilon == 2.5
+    assert Ledger.together(models[0]).explain() == models[0].explain()
+
+
+def test_control_equal_stages_of_different_fits_count_each():
+    books = [ledger(), ledger()]
+    for book in books:
+        book.debit(pure(0.5))
+    assert Ledger.together(*books).epsilon == 1
+
+
+def test_together_takes_the_later_of_two_copies():
+    book = ledger(2.0)
+    book.debit(branch(3))
+    early = Ledger.from_dict(book.to_dict())
+    book.debit(branch(4))
+    book.debit(pure(0.5))
+    for pair in ((early, book), (book, early)):
+        assert Ledger.together(*pair).epsilon == book.epsilon
+
+
+def test_together_refuses_what_cannot_be_added():
+    book = ledger()
+    book.debit(pure(0.25))
+    twin = Ledger.from_dict(book.to_dict())
+    book.debit(pure(0.25, "one way"))
+    twin.debit(pure(0.125, "another"))
+    with pytest.raises(ValueError, match="differently"):
+        Ledger.together(book, twin)
+    with pytest.raises(ValueError, match=r"protect different things.*replacing one record"):
+        Ledger.together(book, ledger(protection=Protection("replace_one")))
+    with pytest.raises(ValueError, match="no ledger"):
+        Ledger.together()
+    with pytest.raises(RuntimeError, match="takes no debits"):
+        Ledger.together(book).debit(pure(0.1))
+
+
+def test_together_keeps_reasons_notes_and_seeds():
+    void, seeded, clean = ledger(), ledger(reproducible_noise=True), ledger()
+    void.void("a test")
+    clean.note("a remark")
+    assert Ledger.together(void, clean).reasons == ("a test",)
+    assert Ledger.together(void, clean).notes == ("a remark",)
+    assert not Ledger.together(seeded, clean).releasable
+    assert Ledger.together(clean).releasable
+
+
+# Seeds
+
+
+def test_a_seed_shows_in_every_form_of_the_guarantee():
+    book = ledger(reproducible_noise=True)
+    book.debit(pure(0.5))
+    assert not book.releasable
+    assert not book.guarantee.releasable
+    assert book.to_dict()["guarantee"]["releasable"] is False
+    for text in (str(book.guarantee), book.explain().splitlines()[0], repr(book)):
+        assert "not for release: the noise is reproducible" in text
+    again = Ledger.from_dict(json.loads(json.dumps(book.to_dict())))
+    assert again.guarantee == book.guarantee
+    secret = ledger()
+    assert secret.releasable
+    assert secret.guarantee.releasable
+    assert "release" not in str(secret.guarantee) + secret.explain() + repr(secret)
 
 
 @pytest.mark.parametrize("spent", [0, Fraction(1, 3), 0.1, 1])
@@ -465,12 +608,40 @@ def test_round_trip(book):
         assert state(same) == state(book)
 
 
-def test_control_a_changed_entry_changes_the_total():
+def test_totals_that_do_not_follow_are_refused():
     book = ledger()
     book.debit(pure(0.5))
-    written = book.to_dict()
-    written["entries"][0]["loss"]["epsilon"] = "3/2"
-    assert Ledger.from_dict(written).epsilon == 1.5
+    edits = [
+        lambda d: d["stages"][0]["entries"][0]["loss"].update(epsilon="1/4"),
+        lambda d: d["stages"][0]["spent"].update(epsilon=0.25),
+        lambda d: d["guarantee"].update(epsilon=0.25),
+        lambda d: d["guarantee"].update(releasable=False),
+        lambda d: d["guarantee"]["protection"].update(unit="group"),
+        lambda d: d.update(guarantee=None),
+        lambda d: d.update(releasable=False),
+        lambda d: d["stages"][0].update(reproducible_noise=True),
+    ]
+    for edit in edits:
+        written = json.loads(json.dumps(book.to_dict()))
+        Ledger.from_dict(written)
+        edit(written)
+        with pytest.raises(ModelFileError, match="follows from the releases"):
+            Ledger.from_dict(written)
+
+
+def test_a_loss_must_follow_from_how_the_release_was_made():
+    noise = AdditiveNoise.for_price(Gaussian(0.3), l1=1, l2=1.0)
+    book = ledger(5, 1e-6)
+    book.debit(noise.spend("sums", 1))
+    written = json.loads(json.dumps(book.to_dict()))
+    # An edit that has all totals right, but not how the noise was made.
+    cheap = ledger(5, 1e-6)
+    cheap.debit(gauss(noise.loss.mu / 50))
+    edited = json.loads(json.dumps(cheap.to_dict()))
+    edited["stages"][0]["entries"][0]["made"] = written["stages"][0]["entries"][0]["made"]
+    with pytest.raises(ModelFileError, match="follows from how it was made"):
+        Ledger.from_dict(edited)
+    assert Ledger.from_dict(written).epsilon == book.epsilon
 
 
 def test_to_dict_tells_other_tools_the_guarantee():
@@ -480,21 +651,33 @@ def test_to_dict_tells_other_tools_the_guarantee():
     assert told["epsilon"] == book.epsilon
     assert told["delta"] == 1e-6
     assert told["protection"]["neighbors"] == "add_remove"
+    assert told["releasable"] is True
+
+
+def first(written):
+    return written["stages"][0]
 
 
 DAMAGE = [
-    lambda d: d.pop("budget"),
-    lambda d: d["budget"].update(epsilon="lots"),
-    lambda d: d["budget"].update(delta="2"),
-    lambda d: d["protection"].update(neighbors="swap"),
-    lambda d: d["protection"].update(shape="round"),
-    lambda d: d.update(entries=3),
-    lambda d: d["entries"][0].pop("loss"),
-    lambda d: d["entries"][0].update(loss="free"),
-    lambda d: d["entries"][0]["loss"].update(epsilon="1/0"),
-    lambda d: d["entries"][1].update(rule="serial"),
-    lambda d: d["entries"][1].update(times=-1),
-    lambda d: d["entries"][2]["loss"].update(delta="x"),
+    lambda d: d.pop("stages"),
+    lambda d: d.update(stages=[]),
+    lambda d: first(d).pop("identity"),
+    lambda d: first(d)["entries"][0].update(made={"mechanism": "Magic"}),
+    lambda d: first(d)["entries"][0].update(made={"mechanism": "DiscreteLaplace"}),
+    lambda d: first(d)["entries"][0].update(
+        made={"mechanism": "DiscreteGaussian", "sigma2": "inf", "sensitivity": 1.0}
+    ),
+    lambda d: first(d)["budget"].update(epsilon="lots"),
+    lambda d: first(d)["budget"].update(delta="2"),
+    lambda d: first(d)["protection"].update(neighbors="swap"),
+    lambda d: first(d)["protection"].update(shape="round"),
+    lambda d: first(d).update(entries=3),
+    lambda d: first(d)["entries"][0].pop("loss"),
+    lambda d: first(d)["entries"][0].update(loss="free"),
+    lambda d: first(d)["entries"][0]["loss"].update(epsilon="1/0"),
+    lambda d: first(d)["entries"][1].update(rule="serial"),
+    lambda d: first(d)["entries"][1].update(times=-1),
+    lambda d: first(d)["entries"][2]["loss"].update(delta="x"),
 ]
 
 

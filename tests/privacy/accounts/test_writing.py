@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpforest.privacy.accounts.mechanisms_used import DiscreteLaplace
 from dpforest.privacy.accounts.spends import Approximate, Branch, Gaussian, Pure, Spend
 from dpforest.privacy.accounts.writing import draw, entry_from_dict, entry_to_dict
 
@@ -16,7 +17,10 @@ losses = st.one_of(
     st.floats(0, allow_nan=False).map(Gaussian),
     st.builds(Approximate, amounts, st.fractions(0, 0.5)),
 )
-spends = st.builds(Spend, names, names, losses, st.text(max_size=5))
+made = st.builds(DiscreteLaplace, st.fractions(1, 9), st.integers(1, 9))
+spends = st.builds(Spend, names, names, losses, st.text(max_size=5)) | made.map(
+    lambda m: Spend("s", "noise", m.loss, made=m)
+)
 entries = st.recursive(
     spends,
     lambda parts: st.builds(
@@ -61,7 +65,7 @@ def test_drawing():
     ]
 
 
-@pytest.mark.parametrize("key", ["label", "mechanism", "loss", "note"])
+@pytest.mark.parametrize("key", ["label", "mechanism", "loss", "note", "made"])
 def test_a_missing_key_is_an_error(key):
     written = entry_to_dict(Spend("s", "noise", Pure(1)))
     del written[key]

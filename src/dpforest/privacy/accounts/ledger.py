@@ -1,35 +1,44 @@
 """The ledger: what was spent of a privacy budget, and the proof of the guarantee that follows.
 
-Entries compose sequentially. Pure epsilons are added exactly, Gaussian releases go through
-the exact Gaussian curve, and both together through privacy loss distributions.
-``docs/privacy/ledger.md`` explains why each step holds.
+A ledger is a chain of stages, each a budget that was fixed before it began (`Stage`). Stages may be
+chosen in the light of what earlier ones released, so their guarantees add up.
+``docs/privacy/ledger.md`` has the proof.
 """
 
 import math
 import threading
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from fractions import Fraction
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
 from typing import Any, Self
 
-from dpforest.exceptions import BudgetExceededError, ModelFileError
-from dpforest.privacy.accounts.accounting import gaussian_epsilon, mixture_epsilon
+from dpforest.exceptions import ModelFileError
+from dpforest.privacy.accounts.guarantee import NOT_FOR_RELEASE, NOT_PRIVATE, Guarantee, pair
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import (
     Amount,
     Approximate,
     Branch,
-    Cost,
     Entry,
     Gaussian,
-    Loss,
     Pure,
     Spend,
     exact,
-    rounded_up,
     spends_of,
 )
-from dpforest.privacy.accounts.writing import draw, entry_from_dict, entry_to_dict
+from dpforest.privacy.accounts.stages import (
+    Kind,
+    Stage,
+    added_up,
+    each_once,
+    failures_of,
+    reasons_of,
+)
+from dpforest.privacy.accounts.writing import (
+    draw_proof,
+    require_same,
+    stage_from_dict,
+    stage_to_dict,
+)
 
 __all__ = [
     "Approximate",
@@ -38,7 +47,6 @@ __all__ = [
     "Gaussian",
     "Guarantee",
     "Ledger",
-    "Loss",
     "Protection",
     "Pure",
     "Spend",
@@ -46,27 +54,8 @@ __all__ = [
 
 _ONE_AT_A_TIME = threading.RLock()  # two threads must not spend the same rest of a budget
 
-NOT_PRIVATE = "epsilon is infinite: not private"
 REPRODUCIBLE = "noise: reproducible, not for release"
-
-
-@dataclass(frozen=True, slots=True)
-class Guarantee:
-    """(epsilon, delta)-differential privacy for the neighbours that `protection` names.
-
-    Examples
-    --------
-    >>> print(Guarantee(1.0, 1e-6, Protection()))
-    (epsilon = 1, delta = 1e-06) for adding or removing one record
-    """
-
-    epsilon: float
-    delta: float
-    protection: Protection
-
-    def __str__(self) -> str:
-        """Show what is promised, to whom."""
-        return f"{_pair(self.epsilon, self.delta)} for {self.protection.describe()}"
+FAILED = "the fit failed after these releases: they remain spent"
 
 
 class Ledger:
@@ -83,6 +72,10 @@ class Ledger:
         The neighbours of the guarantee. Each loss that is debited must be theirs already.
     reproducible_noise : bool
         Whether the noise follows from a seed, so that the release must not leave the house.
+    kind : {"fit", "schema", "continued fit"}
+        What the budget is for.
+    after : iterable of Stage
+        What was spent before, with budgets of its own.
 
     Examples
     --------
@@ -90,7 +83,7 @@ class Ledger:
     >>> ledger.debit(Spend("number of records", "discrete Laplace", Pure(0.25)))
     >>> print(ledger.explain())
     (epsilon = 0.25, delta = 0) for adding or removing one record
-    budget: (epsilon = 1, delta = 0)
+    budget: (epsilon = 1, delta = 0) [filter: fixed budget]
     total: the epsilons add up exactly [sequential]
     └─ number of records: discrete Laplace, epsilon = 0.25
     >>> ledger.remaining_epsilon
@@ -103,249 +96,205 @@ class Ledger:
         budget_delta: Amount,
         protection: Protection,
         reproducible_noise: bool = False,
+        *,
+        kind: Kind = "fit",
+        after: Iterable[Stage] = (),
     ) -> None:
-        self.budget_epsilon = _budget(budget_epsilon, "epsilon")
-        self.budget_delta = _budget(budget_delta, "delta")
-        if self.budget_delta >= 1:
+        stage = Stage(kind, budget_epsilon, budget_delta, protection, reproducible_noise)
+        self._stages = (*after, stage)
+        self._is_open = True
+
+    @classmethod
+    def together(cls, *ledgers: "Ledger") -> Self:
+        """Add up the ledgers of several models and schemas about the same records.
+
+        What they share (the schema that all models were fitted with, a failed fit, the beginning
+        of a continued model) counts once.
+
+        Examples
+        --------
+        >>> paid = Ledger(1.0, 0.0, Protection(), kind="schema")
+        >>> paid.debit(Spend("bounds of 'age'", "discrete Laplace", Pure(1)))
+        >>> models = [Ledger(0.5, 0.0, Protection(), after=paid.stages) for _ in range(2)]
+        >>> for model in models:
+        ...     model.debit(Spend("class counts", "discrete Laplace", Pure(0.5)))
+        >>> models[0].epsilon, Ledger.together(*models).epsilon
+        (1.5, 2.0)
+        """
+        if not ledgers:
+            raise ValueError("there is no ledger to add up, expected at least one")
+        protected = {ledger.protection: None for ledger in ledgers}
+        if len(protected) > 1:
+            listed = "; ".join(protection.describe() for protection in protected)
             raise ValueError(
-                f"delta is {budget_delta!r}, expected a number from 0 to less than 1, "
-                "well below one over the number of records"
+                f"the ledgers protect different things ({listed}), expected one: their epsilons "
+                "do not add up, so account for them apart"
             )
-        self.protection = protection
-        self.reproducible_noise = reproducible_noise
-        self._entries: list[Entry] = []
-        self._voided: list[str] = []
-        self._remarks: list[str] = []
-        self._continued = False
-        self._total = Cost()
+        every = [stage for ledger in ledgers for stage in ledger.stages]
+        return cls._of(each_once(every), is_open=False)
+
+    @classmethod
+    def _of(cls, stages: Iterable[Stage], is_open: bool = True) -> Self:
+        ledger = cls.__new__(cls)
+        ledger._stages, ledger._is_open = tuple(stages), is_open
+        return ledger
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages in order; the last one is being spent."""
+        return self._stages
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """What was debited, in order."""
-        return tuple(self._entries)
+        """What was debited in all stages, in order."""
+        return tuple(entry for stage in self._stages for entry in stage.entries)
+
+    @property
+    def protection(self) -> Protection:
+        """What the guarantee protects."""
+        return self._stages[-1].protection
+
+    @property
+    def budget_epsilon(self) -> Amount:
+        """The epsilons of all stages' budgets."""
+        return added_up(stage.budget_epsilon for stage in self._stages)
+
+    @property
+    def budget_delta(self) -> Amount:
+        """The deltas of all stages' budgets."""
+        return added_up(stage.budget_delta for stage in self._stages)
 
     @property
     def epsilon(self) -> float:
-        """Epsilon of everything spent, at `delta`."""
-        return float(self._epsilon_of(self._total))
+        """Epsilon of everything spent, at `delta`: stages add up."""
+        return float(added_up(stage.epsilon for stage in self._stages))
 
     @property
     def delta(self) -> float:
-        """Delta that goes with `epsilon`: the whole budget's once a Gaussian release was made."""
-        return float(self.budget_delta if self._total.mu_squared else self._total.delta)
+        """Delta that goes with `epsilon`."""
+        return float(added_up(stage.delta for stage in self._stages))
+
+    @property
+    def unspent_epsilon(self) -> Amount:
+        """What the last stage has left, exactly: what a last release may still cost."""
+        return self._stages[-1].unspent_epsilon
 
     @property
     def remaining_epsilon(self) -> float:
-        """Budget less `epsilon`, rounded down: a pure spend of it is affordable."""
-        if self.budget_epsilon == math.inf:
-            return math.inf
-        left = self.budget_epsilon - Fraction(self._epsilon_of(self._total))
+        """What the last stage has left, rounded down: a pure spend of it is affordable."""
+        left = self.unspent_epsilon
         nearest = float(left)
         return nearest if exact(nearest) <= left else math.nextafter(nearest, 0)
 
     @property
-    def unspent_epsilon(self) -> Amount:
-        """Budget less `epsilon`, exactly: what a last release may still cost."""
-        if self.budget_epsilon == math.inf:
-            return math.inf
-        return self.budget_epsilon - self._epsilon_of(self._total)
+    def remaining_delta(self) -> float:
+        """What the last stage has left of its delta."""
+        return float(self._stages[-1].budget_delta) - float(self._stages[-1].delta)
 
     @property
-    def remaining_delta(self) -> float:
-        """Budget less `delta`."""
-        return float(self.budget_delta) - self.delta
+    def reproducible_noise(self) -> bool:
+        """Whether noise of any stage follows from a seed."""
+        return any(stage.reproducible_noise for stage in self._stages)
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why there is no guarantee; empty when there is one."""
-        infinite = (NOT_PRIVATE,) if self.epsilon == math.inf else ()
-        return (*self._voided, *infinite)
+        infinite = [NOT_PRIVATE] if self.epsilon == math.inf else []
+        return _once(*reasons_of(self._stages, self.protection), *infinite)
 
     @property
     def guarantee(self) -> Guarantee | None:
         """What holds for everything spent, or None (then `reasons` says why)."""
         if self.reasons:
             return None
-        return Guarantee(self.epsilon, self.delta, self.protection)
+        return Guarantee(self.epsilon, self.delta, self.protection, not self.reproducible_noise)
+
+    @property
+    def releasable(self) -> bool:
+        """Whether there is a guarantee that holds outside: no noise follows from a seed."""
+        return not self.reasons and not self.reproducible_noise
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the guarantee should know beside it."""
-        written = dict.fromkeys(spend.note for spend in spends_of(self._entries) if spend.note)
-        reproducible = (REPRODUCIBLE,) if self.reproducible_noise else ()
-        return (*reproducible, *written, *self._remarks)
+        reproducible = [REPRODUCIBLE] if self.reproducible_noise else []
+        written = [spend.note for spend in spends_of(self.entries) if spend.note]
+        remarks = [remark for stage in self._stages for remark in stage.remarks]
+        return _once(*reproducible, *written, *remarks)
 
     def debit(self, entry: Entry) -> None:
-        """Append an entry, or raise BudgetExceededError and change nothing.
+        """Append an entry to the last stage, or raise BudgetExceededError and change nothing.
 
         To be called before the data is read.
         """
+        if not self._is_open:
+            raise RuntimeError("a sum of ledgers takes no debits: debit the ledger of the model")
         with _ONE_AT_A_TIME:
-            total = self._total + entry.cost()
-            if not self._affords(total):
-                budget = _pair(self.budget_epsilon, self.budget_delta)
-                raise BudgetExceededError(
-                    f"{entry.label!r} costs {entry.cost()}, but "
-                    f"{_pair(self.epsilon, self.delta)} of the budget {budget} is spent already. "
-                    "Nothing was read or released. Give a larger epsilon"
-                    + (" or delta" if total.mu_squared or total.delta else "")
-                    + ", or ask for less"
-                )
-            self._append(entry, total)
+            self._stages = (*self._stages[:-1], self._stages[-1].debited(entry))
 
     def void(self, reason: str) -> None:
         """Record why there is no guarantee."""
         if not reason:
             raise ValueError("the reason is empty, expected a sentence that users will read")
-        if reason not in self._voided:
-            self._voided.append(reason)
+        self._change(voided=_once(*self._stages[-1].voided, reason))
 
     def note(self, remark: str) -> None:
         """Add what a reader of the guarantee should know beside it."""
-        if remark not in self._remarks:
-            self._remarks.append(remark)
+        self._change(remarks=_once(*self._stages[-1].remarks, remark))
 
-    def continued(self, epsilon: Amount, delta: Amount, reproducible_noise: bool) -> Self:
-        """Return a ledger with this one's entries and so much more to spend.
+    def mark_failed(self) -> None:
+        """Record that the last stage ended before it gave a model: what it released remains."""
+        self._change(kind="failed fit")
+        self.note(FAILED)
 
-        What was spent and what will be add up: the budgets do, and the guarantee covers both.
-        """
-        ledger = type(self)(
-            self.budget_epsilon + exact(epsilon),
-            self.budget_delta + exact(delta, "delta"),
-            self.protection,
-            self.reproducible_noise or reproducible_noise,
-        )
-        ledger._entries, ledger._total = list(self._entries), self._total
-        ledger._voided, ledger._remarks = list(self._voided), list(self._remarks)
-        ledger._continued = True
-        ledger.note(f"continued with a further {_pair(exact(epsilon), exact(delta))}")
-        return ledger
+    def failures(self) -> Self | None:
+        """Return what was spent since the last model that came to its end; None for nothing."""
+        rest = failures_of(self._stages)
+        return self._of(rest) if rest else None
 
     def explain(self) -> str:
         """Return the proof of the guarantee as a tree of spends, with the rule at each branch."""
         guarantee = self.guarantee
-        return "\n".join(
-            [
-                str(guarantee) if guarantee else "no guarantee: " + "; ".join(self.reasons),
-                f"budget: {_pair(self.budget_epsilon, self.budget_delta)}",
-                f"total: {self._argument()} [sequential]" if self._entries else "nothing spent",
-                *draw(self._entries),
-                *self.notes,
-            ]
-        )
+        promise = str(guarantee) if guarantee else "no guarantee: " + "; ".join(self.reasons)
+        return "\n".join([promise, *draw_proof(self._stages, self.protection), *self.notes])
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe form; exact numbers are strings.
 
-        ``guarantee`` is there for readers and other tools: `from_dict` works it out again.
+        Totals are there for readers and other tools: `from_dict` refuses what does not follow.
         """
         guarantee = self.guarantee
         return {
-            "budget": {"epsilon": str(self.budget_epsilon), "delta": str(self.budget_delta)},
-            "protection": asdict(self.protection),
-            "reproducible_noise": self.reproducible_noise,
             "guarantee": asdict(guarantee) if guarantee else None,
-            "voided": list(self._voided),
-            "remarks": list(self._remarks),
-            "continued": self._continued,
-            "entries": [entry_to_dict(entry) for entry in self._entries],
+            "releasable": self.releasable,
+            "stages": [stage_to_dict(stage) for stage in self._stages],
         }
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Self:
-        """Read what `to_dict` wrote; ModelFileError when it is damaged."""
+        """Read what `to_dict` wrote; ModelFileError when it is damaged or was edited."""
         try:
-            budget = written["budget"]
-            ledger = cls(
-                exact(budget["epsilon"], "epsilon"),
-                exact(budget["delta"], "delta"),
-                Protection(**written["protection"]),
-                bool(written["reproducible_noise"]),
-            )
-            for reason in written["voided"]:
-                ledger.void(reason)
-            for remark in written["remarks"]:
-                ledger.note(remark)
-            ledger._continued = bool(written["continued"])
-            for entry in map(entry_from_dict, written["entries"]):
-                # What was spent was spent: history is read, not put to the budget again.
-                ledger._append(entry, ledger._total + entry.cost())
-        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+            ledger = cls._of([stage_from_dict(stage) for stage in written["stages"]])
+            found = ledger.to_dict()
+            for name in ("guarantee", "releasable"):
+                require_same(name, written[name], found[name])
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as e:
             raise ModelFileError(
-                f"the ledger is damaged ({type(error).__name__}: {error}), expected what "
+                f"the ledger is damaged ({type(e).__name__}: {e}), expected what "
                 "Ledger.to_dict writes: use another copy of the file, or train again"
-            ) from error
+            ) from e
         return ledger
 
     def __repr__(self) -> str:
         """Show what is spent and the budget."""
-        spent = _pair(self.epsilon, self.delta)
-        return f"<Ledger: {spent} of {_pair(self.budget_epsilon, self.budget_delta)} spent>"
+        spent = pair(self.epsilon, self.delta)
+        budget = pair(self.budget_epsilon, self.budget_delta)
+        warning = f", {NOT_FOR_RELEASE}" if self.reproducible_noise else ""
+        return f"<Ledger: {spent} of {budget} spent{warning}>"
 
-    def _append(self, entry: Entry, total: Cost) -> None:
-        last = self._entries[-1] if self._entries else None
-        if (
-            isinstance(entry, Branch)
-            and isinstance(last, Branch)
-            and entry.rule == "sequential"
-            and replace(entry, times=last.times) == last
-        ):
-            # More of the same in sequence: one line for all rounds of a model.
-            self._entries[-1] = replace(last, times=last.times + entry.times)
-        else:
-            self._entries.append(entry)
-        self._total = total
-
-    def _affords(self, total: Cost) -> bool:
-        if self.budget_epsilon == math.inf:
-            return True
-        # The plain sum is quick and settles nearly every case without dp_accounting.
-        return (
-            self._sum_bound(total) <= self.budget_epsilon
-            or self._epsilon_of(total) <= self.budget_epsilon
-        )
-
-    def _epsilon_of(self, total: Cost) -> Amount:
-        bound = self._sum_bound(total)
-        if bound == math.inf or not total.epsilon or not total.mu_squared:
-            return bound
-        pure = {Fraction(epsilon): count for epsilon, count in total.pure.items()}
-        if self._continued:
-            # How a budget was split may follow from releases before it; its sum does not.
-            pure = {Fraction(total.epsilon): 1}
-        return mixture_epsilon(pure, total.mu, self._delta_left(total))
-
-    def _sum_bound(self, total: Cost) -> Amount:
-        """Pure epsilons plus the Gaussian's: exact when there is only one kind."""
-        if total.delta > self.budget_delta:
-            return math.inf
-        if not total.mu_squared:
-            return total.epsilon
-        gaussian = gaussian_epsilon(total.mu, self._delta_left(total))
-        return math.inf if gaussian == math.inf else total.epsilon + Fraction(gaussian)
-
-    def _delta_left(self, total: Cost) -> float:
-        """Delta that the Gaussian curve may use, next to what thresholds took."""
-        return float(self.budget_delta - total.delta)
-
-    def _argument(self) -> str:
-        total = self._total
-        if not total.mu_squared:
-            return "the epsilons add up exactly"
-        curve = f"mu = {rounded_up(total.mu)}, by the exact Gaussian curve"
-        if total.epsilon:
-            curve = f"{total}, by privacy loss distributions"
-        return f"{curve} at delta = {rounded_up(Fraction(self._delta_left(total)))}"
+    def _change(self, **changes: Any) -> None:
+        self._stages = (*self._stages[:-1], replace(self._stages[-1], **changes))
 
 
-def _budget(value: Amount, name: str) -> Amount:
-    """Read a limit so that shares of a float fit, be they planned in decimals or in binary."""
-    amount = exact(value, name)
-    if isinstance(value, float) and amount < math.inf:
-        return max(amount, Fraction(value))
-    return amount
-
-
-def _pair(epsilon: Amount, delta: Amount) -> str:
-    return f"(epsilon = {rounded_up(epsilon)}, delta = {rounded_up(delta)})"
+def _once(*sentences: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(sentences))

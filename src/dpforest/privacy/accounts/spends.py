@@ -15,7 +15,10 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from functools import reduce
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from dpforest.privacy.accounts.mechanisms_used import Mechanism
 
 Rule = Literal["sequential", "parallel"]
 # A float among the amounts is always math.inf: everything finite is an exact fraction.
@@ -107,6 +110,17 @@ Price = Pure | Gaussian
 class Spend:
     """One release: what was asked, by which mechanism, and what it costs.
 
+    Parameters
+    ----------
+    label, mechanism : str
+        For readers.
+    loss : Pure, Gaussian or Approximate
+        What it costs.
+    note : str
+        What else a reader should know.
+    made : Mechanism, optional
+        What it was made of (`mechanisms_used`); the loss must follow from it.
+
     Examples
     --------
     >>> Spend("number of records", "discrete Laplace", Pure(0.1)).cost()
@@ -117,6 +131,19 @@ class Spend:
     mechanism: str
     loss: Loss
     note: str = ""
+    made: "Mechanism | None" = None
+
+    def __post_init__(self) -> None:
+        if self.made is not None and self.made.loss != self.loss:
+            raise ValueError(
+                f"{self.label!r} costs {self.loss}, expected {self.made.loss}, which follows from "
+                f"how it was made: {self.made}"
+            )
+
+    @classmethod
+    def of(cls, label: str, mechanism: str, made: "Mechanism") -> "Spend":
+        """A release that was made so, at the loss that follows."""
+        return cls(label, mechanism, made.loss, made=made)
 
     def cost(self) -> "Cost":
         """Return what this release costs."""

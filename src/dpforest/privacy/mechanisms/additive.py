@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.privacy.accounts.accounting import mu_of_discrete_gaussian, sigma2_for
-from dpforest.privacy.accounts.spends import Gaussian, Price, Pure
+from dpforest.privacy.accounts.accounting import sigma2_for
+from dpforest.privacy.accounts.mechanisms_used import DiscreteGaussian, DiscreteLaplace
+from dpforest.privacy.accounts.spends import Gaussian, Price, Spend
 from dpforest.privacy.mechanisms import noise
 from dpforest.privacy.mechanisms.randomness import RandomBits
 
@@ -46,14 +48,11 @@ class AdditiveNoise:
 
     Parameters
     ----------
-    loss : Pure or Gaussian
-        The true cost, never above the price that was asked for.
-    parameter : Fraction or None
-        The scale of the discrete Laplace, the variance of the discrete Gaussian; None for no noise.
+    made : DiscreteLaplace or DiscreteGaussian
+        The noise and the sensitivity; the true cost follows, never above the price asked for.
     """
 
-    loss: Price
-    parameter: Fraction | None
+    made: DiscreteLaplace | DiscreteGaussian
 
     @classmethod
     def for_price(cls, price: Price, *, l1: int, l2: float) -> AdditiveNoise:
@@ -69,14 +68,32 @@ class AdditiveNoise:
         5.64
         """
         if isinstance(price, Gaussian):
-            if math.isinf(price.mu):
-                return cls(price, None)
-            sigma2 = sigma2_for(l2, price.mu)
-            return cls(Gaussian(mu_of_discrete_gaussian(l2, sigma2)), Fraction(sigma2))
+            sigma2 = 0 if price.mu == math.inf else sigma2_for(l2, price.mu)
+            if sigma2 > noise.GAUSSIAN_LIMIT:
+                raise ValueError(
+                    f"mu = {price.mu:.3g} at sensitivity {l2:.3g} needs more noise than the exact "
+                    "sampler draws: use a larger epsilon or a coarser grid. Nothing was spent"
+                )
+            return cls(DiscreteGaussian(sigma2, l2))
         if math.isinf(price.epsilon):
-            return cls(price, None)
-        scale, epsilon = noise.laplace_scale(price.epsilon, l1)
-        return cls(Pure(epsilon), scale)
+            return cls(DiscreteLaplace(0, l1))
+        return cls(DiscreteLaplace(noise.laplace_scale(price.epsilon, l1)[0], l1))
+
+    @cached_property
+    def loss(self) -> Price:
+        """The true cost of a release."""
+        return self.made.loss
+
+    @property
+    def parameter(self) -> Fraction | None:
+        """The scale of the discrete Laplace, the variance of the discrete Gaussian; None: none."""
+        made = self.made
+        amount = made.sigma2 if isinstance(made, DiscreteGaussian) else made.scale
+        return Fraction(amount) or None
+
+    def spend(self, label: str, grid: float) -> Spend:
+        """A release with this noise, where the statistic has so many steps in a unit."""
+        return Spend(label, self.mechanism(grid), self.loss, made=self.made)
 
     def mechanism(self, grid: float) -> str:
         """What the ledger says of it, where the statistic has so many steps in a unit."""

@@ -57,9 +57,12 @@ class Rule:
         cost: Fraction | None,
         flaws: Collection[Flaw] = (),
     ) -> Rule:
-        """The rule of a criterion; see `dpforest.privacy.mechanisms.scores.score_of`."""
+        """The rule of a criterion; see `scores.score_of`.
+
+        With flaws of a print also at its rate, epsilon / (2 Delta), whatever the score.
+        """
         score = score_of(criterion, n_bound)
-        if "gain_ratio" in flaws:
+        if flaws:  # all prints choose at epsilon / (2 Delta)
             score = replace(score, monotone=False)
         return cls(score, selection, cost, frozenset(flaws) & CHOICE_FLAWS)
 

@@ -13,6 +13,7 @@ from dpforest.privacy.mechanisms.strategies.choose import (
 )
 from dpforest.privacy.mechanisms.strategies.error import (
     ONE_COUNT,
+    TWO_HALVES,
     Change,
     answer_deviations,
     expected_error,
@@ -35,6 +36,7 @@ from dpforest.privacy.mechanisms.strategies.matrices import (
 __all__ = [
     "ONE_COUNT",
     "STRATEGIES",
+    "TWO_HALVES",
     "Change",
     "Choice",
     "Direct",

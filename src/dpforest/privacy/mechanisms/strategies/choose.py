@@ -10,7 +10,12 @@ import numpy as np
 
 from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.mechanisms.additive import LARGEST_DEVIATION
-from dpforest.privacy.mechanisms.strategies.error import expected_error, noise_for, order_of
+from dpforest.privacy.mechanisms.strategies.error import (
+    TWO_HALVES,
+    expected_error,
+    noise_for,
+    order_of,
+)
 from dpforest.privacy.mechanisms.strategies.matrices import (
     Direct,
     Finer,
@@ -64,7 +69,7 @@ class Choice:
 
 
 def choose_strategy(
-    workload: Workload, price: Price, among: tuple[str, ...] | None = None
+    workload: Workload, price: Price, among: tuple[str, ...] | None = None, steps: int = 1
 ) -> Choice:
     """The strategy with the least expected error for a workload.
 
@@ -75,6 +80,9 @@ def choose_strategy(
         Pure epsilon takes Laplace noise and L1 norms, a mu takes Gaussian noise and L2 norms.
     among : tuple of str, optional
         The kinds to consider; by default all that are quick enough for the workload's size.
+    steps : int
+        Single records between neighbouring tables: a strategy whose noise could not be drawn for
+        so many is passed over.
 
     Returns
     -------
@@ -94,7 +102,7 @@ def choose_strategy(
         strategy = build_strategy(name, workload, order)
         if strategy is not None and order == 2 and strategy.norm(2) < FINE_NORM**2:
             strategy = Finer(strategy, FINE_NORM)
-        if strategy is not None and _noise_can_be_drawn(strategy, price):
+        if strategy is not None and _noise_can_be_drawn(strategy, price, steps):
             found[name] = strategy
     if not found:
         raise ValueError(
@@ -142,9 +150,15 @@ def quick_enough(workload: Workload, order: Order) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _noise_can_be_drawn(strategy: Strategy, price: Price) -> bool:
+def _noise_can_be_drawn(strategy: Strategy, price: Price, steps: int) -> bool:
     """Gaussian noise on a fine grid can leave the range of the exact sampler."""
-    return order_of(price) == 1 or noise_for(strategy, price).deviation <= LARGEST_DEVIATION
+    if order_of(price) == 1:
+        return True
+    try:
+        noise_for(strategy, price, steps, TWO_HALVES)
+    except ValueError:
+        return False
+    return noise_for(strategy, price).deviation <= LARGEST_DEVIATION
 
 
 def _n_entries(workload: Workload) -> float:

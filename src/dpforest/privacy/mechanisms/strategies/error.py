@@ -33,6 +33,7 @@ class Change:
 
 
 ONE_COUNT = Change(1, 1)
+TWO_HALVES = Change(2, 4)  # of votes that count in halves, and the most that any table changes
 
 
 def order_of(price: Price) -> Order:

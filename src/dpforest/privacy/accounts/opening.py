@@ -1,0 +1,68 @@
+"""Open the ledger of a fit: what its budget stands on top of."""
+
+from dataclasses import replace
+
+from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.privacy.accounts.protection import Protection
+from dpforest.privacy.accounts.spends import Amount
+from dpforest.privacy.accounts.stages import Stage
+from dpforest.schema import Schema
+
+
+def open_ledger(
+    schema: Schema,
+    epsilon: Amount,
+    delta: Amount,
+    protection: Protection,
+    reproducible: bool,
+    before: Ledger | None = None,
+) -> Ledger:
+    """Return the ledger of a fit, with nothing spent of its own budget yet.
+
+    A model contains its schema, so the stage of a schema that was paid for is part of the ledger;
+    one that was read for nothing leaves no guarantee.
+
+    Parameters
+    ----------
+    schema : Schema
+    epsilon, delta : float or Fraction
+        The budget of the fit.
+    protection : Protection
+    reproducible : bool
+        Whether the noise follows from a seed.
+    before : Ledger, optional
+        Of the model that is continued, or of fits of the same object that failed.
+
+    Examples
+    --------
+    >>> schema = Schema.infer([[age] for age in range(20, 60)] * 50, epsilon=1.0)
+    >>> open_ledger(schema, 0.5, 0.0, Protection(), reproducible=False).epsilon
+    1.0
+    """
+    carried = () if before is None else before.stages
+    continues = any(stage.kind in ("fit", "continued fit") for stage in carried)
+    if before is not None and continues and protection != before.protection:
+        raise ValueError(
+            f"the model was fitted for {before.protection.describe()}: continue it with "
+            "the same neighbors, groups and max_records_per_group, or fit a new one"
+        )
+    known = {stage.identity for stage in carried}
+    paid = [stage for stage in _stages_of(schema) if stage.identity not in known]
+    ledger = Ledger(
+        epsilon,
+        delta,
+        protection,
+        reproducible,
+        kind="continued fit" if continues else "fit",
+        after=(*paid, *carried),
+    )
+    for reason in schema.ledger.reasons if schema.ledger is not None else ():
+        ledger.void(reason)
+    return ledger
+
+
+def _stages_of(schema: Schema) -> list[Stage]:
+    """What was paid for a schema."""
+    if schema.ledger is None:
+        return []
+    return [replace(stage, kind="schema") for stage in schema.ledger.stages if stage.entries]

@@ -1,0 +1,94 @@
+"""The way into a paid schema: everything is checked and nothing spent, released or counted."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpforest.exceptions import SchemaError
+from dpforest.privacy.accounts.protection import Neighbors, Protection
+from dpforest.privacy.mechanisms.draws import Draws
+from dpforest.records.groups import bound_groups
+from dpforest.records.observe import split_target
+from dpforest.schema.categories import Category
+from dpforest.schema.column_types import ColumnType, Types, check_types
+from dpforest.schema.features import CategoricalFeature, Target, check_name
+from dpforest.tables.columns import Column
+from dpforest.tables.container_types import series_type, table_types
+from dpforest.tables.frames import Frame
+
+Universe = Mapping[str, Sequence[Category]]
+
+
+def protection_of(
+    neighbors: Neighbors, groups: Any, max_records_per_group: int | None
+) -> Protection:
+    """Return who is protected: a person where groups are given, else a record."""
+    if (groups is None) != (max_records_per_group is None):
+        raise ValueError(
+            "groups and max_records_per_group go together: pass the person of each record and how "
+            "many records of one person may count, or neither"
+        )
+    if max_records_per_group is None:
+        return Protection(neighbors)
+    return Protection(neighbors, "group", max_records_per_group)
+
+
+def read_columns(X: Any, target: Any) -> tuple[dict[str, Column], str | None]:
+    """Return the columns by name, the target's last, and its name."""
+    frame, label = split_target(_as_it_is(X), _as_it_is(target))
+    columns = {name: frame.series(j) for j, name in enumerate(frame.labels())}
+    if label is not None:
+        column, name = label
+        if len(column.to_numpy()) != frame.n_rows:
+            raise SchemaError("the target must have one value a row of X: the lengths differ")
+        columns[name] = column
+    for column in columns.values():
+        # Of no records: dates are refused by their type.
+        _rows(column, np.empty(0, np.int64)).levels()
+    return columns, None if label is None else label[1]
+
+
+def check_universe(universe: Universe, names: list[str], label: str | None) -> None:
+    """Raise what a schema would raise of names and declared categories."""
+    for name in names:
+        check_name(name, "column")
+    strangers = [name for name in universe if name not in names]
+    if strangers:
+        raise ValueError(f"universe: no such columns: {strangers}; columns are {names}")
+    for name, categories in universe.items():
+        if isinstance(categories, str):
+            raise ValueError(f"universe: {name!r} is a text, expected a list of categories")
+        if name == label:
+            Target(name, classes=tuple(categories))
+        else:
+            CategoricalFeature(name, tuple(categories))
+
+
+def declared_types(types: Types, X: Any, target: Any, names: list[str]) -> Mapping[str, ColumnType]:
+    """Return the types that are declared, by column; ValueError for a column that is not there."""
+    check_types(types, names)
+    if isinstance(types, Mapping):
+        return types
+    found = table_types(X, Frame(X).labels())
+    beside = None if isinstance(target, str) else series_type(target)
+    return found if beside is None else found | {names[-1]: beside}
+
+
+def bounded(
+    columns: Mapping[str, Column], groups: Any, max_records_per_group: int, draws: Draws
+) -> dict[str, Column]:
+    """Return the columns with at most so many records of each person."""
+    n_rows = len(next(iter(columns.values())).to_numpy())
+    keep = bound_groups(groups, n_rows, max_records_per_group, draws.below)
+    return {name: _rows(column, keep) for name, column in columns.items()}
+
+
+def _as_it_is(data: Any) -> Any:
+    """Keep the values of a list: NumPy would give all records a type that suits all of them."""
+    return np.array(data, dtype=object) if isinstance(data, list | tuple) else data
+
+
+def _rows(column: Column, keep: NDArray[np.int64]) -> Column:
+    return Column(column.to_numpy()[keep], column.label)

@@ -1,0 +1,66 @@
+"""Read the parts of a schema from dictionaries, with errors that name the place."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dpforest.exceptions import SchemaError
+from dpforest.schema.features import (
+    CategoricalFeature,
+    Feature,
+    NumericFeature,
+    Target,
+    check_name,
+    feature_where,
+)
+
+if TYPE_CHECKING:
+    from dpforest.privacy.accounts.ledger import Ledger
+
+
+def read_feature(item: object, position: int) -> Feature:
+    """Read a feature."""
+    entry = mapping(item, f"schema: features[{position}]")
+    name = check_name(key(entry, "name", f"schema: features[{position}]"), "feature")
+    where = feature_where(name)
+    match key(entry, "kind", where):
+        case "numeric":
+            cuts = entry.get("cuts")
+            return NumericFeature(
+                name,
+                low=key(entry, "low", where),
+                high=key(entry, "high", where),
+                integer=entry.get("integer", False),
+                cuts=cuts,
+            )
+        case "categorical":
+            return CategoricalFeature(name, categories=key(entry, "categories", where))
+        case _:
+            raise SchemaError(f"{where}: 'kind' must be 'numeric' or 'categorical'")
+
+
+def read_target(item: object) -> Target:
+    """Read a target."""
+    entry = mapping(item, "target")
+    known = {key: entry[key] for key in ("name", "classes", "low", "high") if key in entry}
+    return Target(**known)
+
+
+def read_ledger(item: object) -> "Ledger":
+    """Read what a schema cost."""
+    from dpforest.privacy.accounts.ledger import Ledger
+
+    return Ledger.from_dict(mapping(item, "ledger"))
+
+
+def mapping(item: object, where: str) -> Mapping[str, Any]:
+    """Return the item if it is a dictionary; SchemaError otherwise."""
+    if not isinstance(item, Mapping):
+        raise SchemaError(f"{where}: expected a dictionary, got {type(item).__name__}")
+    return item
+
+
+def key(entry: Mapping[str, Any], name: str, where: str) -> Any:
+    """Return what an entry holds under a key; SchemaError when there is nothing."""
+    if name not in entry:
+        raise SchemaError(f"{where}: {name!r} is missing")
+    return entry[name]
