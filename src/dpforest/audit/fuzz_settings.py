@@ -8,22 +8,23 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
+from dpforest.audit.chains import Chain
 from dpforest.audit.fuzz_containers import containers, put_columns, put_tables
 from dpforest.audit.fuzz_tables import Record, Rng, draw_records, draw_schema, pick
-from dpforest.audit.replay_draws import RecordingDraws
 from dpforest.audit.replay_report import ReplayReport
-from dpforest.audit.replaying import STRUCTURE, answers, fit, replay
-from dpforest.audit.shown import Shown
+from dpforest.audit.replaying import replay
 from dpforest.audit.small import public_estimators
 from dpforest.audit.worlds import Table
 from dpforest.forests.base import PrivateEstimator
 from dpforest.privacy.mechanisms.strategies import STRATEGIES
 from dpforest.schema import Schema
+from dpforest.schema.features import CategoricalFeature, Feature
 from dpforest.trees.level_budgets import LEVEL_BUDGETS
 
 EPSILONS = (0.05, 0.3, 1.0, 4.0, 12.0)
 COUNTS = (1, 2, 3)
 BOTH = (True, False)
+CHAINS = 0.15  # of the settings pay for their schema, and as many fail first
 SHAPE: dict[str, tuple[Any, ...]] = {
     "n_estimators": (*COUNTS, "auto"),
     "max_depth": (*COUNTS, "auto"),
@@ -114,8 +115,8 @@ class Setting:
     table, neighbour : Table
     common : int
         Records that both have, which come first.
-    questions : list
-        Batches to ask about.
+    chain : Chain
+        What is done with a table: a fit and batches of questions, more now and then.
     kind : str
         How the records lie, and what the tables are.
     seed : int
@@ -126,33 +127,26 @@ class Setting:
     table: Table
     neighbour: Table
     common: int
-    questions: list[Any]
+    chain: Chain
     kind: str
     seed: int
 
     def replay(self) -> ReplayReport:
-        """Replay it, as a chain of two fits where the estimator goes on from the first."""
-        known = {"common": self.common, "seed": self.seed}
-        if getattr(self.estimator, "warm_start", False):
-            most = self.estimator.max_records_per_group
-            return replay(
-                self._fit_twice, self.table, self.neighbour, max_records_per_group=most, **known
-            )
-        tables = self.table, self.neighbour
-        return replay(self.estimator, *tables, questions=self.questions, **known)
-
-    def _fit_twice(self, table: Table, draws: RecordingDraws) -> Shown:
-        settings = {**self.estimator.get_params(deep=False), "random_state": STRUCTURE, "n_jobs": 1}
-        model = type(self.estimator)(**settings)
-        fit(model, table, draws)
-        before = Shown.of(model).parts
-        fit(model, table, draws)
-        return Shown.of(model, before=before, answers=answers(model, self.questions))
+        """Replay it."""
+        return replay(
+            self.chain,
+            self.table,
+            self.neighbour,
+            common=self.common,
+            max_records_per_group=self.estimator.max_records_per_group,
+            seed=self.seed,
+        )
 
     def __str__(self) -> str:
         """All that is needed to see it again."""
         tables = f"table:\n{self.table}\nneighbour:\n{self.neighbour}"
-        return f"{self.estimator}\n{self.estimator.schema}\n{self.kind}\n{tables}"
+        chain = f"inferred {self.chain.inferred}, fails after {self.chain.fails_after}"
+        return f"{self.estimator}\n{self.estimator.schema}\n{chain}\n{self.kind}\n{tables}"
 
 
 def draw_setting(seed: int, number: int) -> Setting:
@@ -172,9 +166,35 @@ def draw_setting(seed: int, number: int) -> Setting:
     questions = [[list(record[:-1]) for record in records.common[:k]] for k in (1, 3, 5)]
     where = f"{records.place}: {kinds[0]}, target {kinds[1]}"
     kind = where if persons is None else f"{where}, persons {kinds[2]}"
+    chain = _draw_chain(rng, estimator, questions)
     return Setting(
-        estimator, one, other, len(records.common), questions, kind, int(rng.integers(1 << 30))
+        estimator, one, other, len(records.common), chain, kind, int(rng.integers(1 << 30))
     )
+
+
+def _draw_chain(rng: Rng, estimator: PrivateEstimator, questions: list[Any]) -> Chain:
+    """A fit, or two where one goes on; at times after one that failed, or with a paid schema."""
+    inferred: dict[str, Any] = {}
+    schema = estimator.schema
+    assert isinstance(schema, Schema)
+    if rng.random() < CHAINS:
+        inferred = {"epsilon": pick(rng, (3.0, 30.0)), "delta": pick(rng, (1e-6, 1e-2))}
+        if rng.random() < 0.5:
+            inferred["types"] = {f.name: _type_of(f) for f in schema.features}
+    return Chain(
+        estimator,
+        inferred,
+        classes=() if schema.target is None else schema.target.classes or (),
+        fails_after=int(rng.integers(1, 4)) if rng.random() < CHAINS else 0,
+        fits=2 if getattr(estimator, "warm_start", False) else 1,
+        questions=questions,
+    )
+
+
+def _type_of(feature: Feature) -> str:
+    if isinstance(feature, CategoricalFeature):
+        return "category"
+    return "integer" if feature.integer else "number"
 
 
 def _draw_estimator(rng: Rng, name: str, persons: int | None) -> PrivateEstimator:

@@ -21,7 +21,9 @@ from dpforest.audit.replay_losses import (
     LAPLACE,
     NO_NOISE,
     PERMUTE_AND_FLIP,
+    THRESHOLD,
     Loss,
+    NamedCounts,
     Release,
 )
 from dpforest.privacy.accounts.spends import Gaussian
@@ -34,6 +36,10 @@ Integers = NDArray[np.int64]
 
 class PartedError(Exception):
     """A fit leaves the way it was to follow: it asks what the other table's fit did not."""
+
+
+class InterruptedFitError(RuntimeError):
+    """A fit fails after a release, because the audit wants it to."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,7 @@ class RecordingDraws(Draws):
         super().__init__(seed)
         self.script = Script()
         self.label: Callable[[], str] = str  # what is being paid for, where somebody knows
+        self.interrupt_after = 0  # so many releases the fit under way is to fail, once
         self._seats = seats
         self._joining = joining or Joining()
 
@@ -137,6 +144,17 @@ class RecordingDraws(Draws):
             totals.shape,
             lambda: super(RecordingDraws, self).add_noise(noise, totals),
         )
+
+    def count_levels(
+        self, noise: AdditiveNoise, levels: Sequence[Any], counts: Integers, threshold: int
+    ) -> Integers:
+        """Noisy counts of values that occur."""
+        outcome = np.empty(counts.shape, np.int64)
+        named = tuple(levels), threshold
+        asked = NamedCounts(
+            self.label(), THRESHOLD, noise.parameter, counts.copy(), outcome, None, *named
+        )
+        return self._settle(asked, lambda: Draws.add_noise(self, noise, counts))
 
     def permute_and_flip(self, utilities: ArrayLike, **terms: Any) -> Integers:
         """A candidate for each row."""
@@ -178,8 +196,14 @@ class RecordingDraws(Draws):
         asked = Release(
             self.label(), mechanism, parameter, np.array(exact), np.empty(shape, np.int64), weights
         )
+        return self._settle(asked, draw)
+
+    def _settle(self, asked: Release, draw: Callable[[], Integers]) -> Integers:
+        """Find the outcome and write it down."""
         asked.outcome[...] = self._outcome(asked, draw)
         self.script.releases.append(asked)
+        if len(self.script.releases) == self.interrupt_after:
+            raise InterruptedFitError("interrupted by the audit")
         return asked.outcome.copy()
 
     def _outcome(self, asked: Release, draw: Callable[[], Integers]) -> Integers:
@@ -215,11 +239,22 @@ class ForcedDraws(RecordingDraws):
             raise PartedError("one fit makes releases that the other does not")
 
     def _outcome(self, asked: Release, draw: Callable[[], Integers]) -> Integers:
-        followed = self._next(self._followed.releases, self.script.releases)
+        followed: Any = self._next(self._followed.releases, self.script.releases)
         if not asked.follows_law_of(followed):
             number = len(self.script.releases) + 1
             raise PartedError(f"the law of release {number}, {asked.label}, depends on the records")
+        if isinstance(asked, NamedCounts):
+            return self._counts_of(asked, followed)
         return followed.outcome
+
+    def _counts_of(self, asked: NamedCounts, followed: NamedCounts) -> Integers:
+        """Those of the script; values that it does not have are not named."""
+        noisy = followed.noisy
+        lost = [noisy[level] for level in followed.levels if level not in asked.levels]
+        if lost and max(lost) >= asked.threshold:
+            raise PartedError("a value is named that only one table has: what delta is for")
+        unnamed = asked.threshold - 1
+        return np.array([noisy.get(level, unnamed) for level in asked.levels], np.int64)
 
     def _coins(self, m: int, coins: Integers) -> Integers:
         others, followed = self._next(self._followed.coins, self.script.coins)

@@ -7,7 +7,10 @@ tables give two releases of one law and one outcome; what they lose is
   sum(abs(y - a) - abs(y - b)) / s, a fraction; the most over all y is sum(abs(a - b)) / s;
 - *discrete Gaussian*: mu from the L2 norm of a - b and the noise, as `accounting` proves;
 - *choices*: the log ratio of the probabilities of the chosen candidate; the most is taken over all
-  candidates, and the rows of one release, which are drawn independently, add up.
+  candidates, and the rows of one release, which are drawn independently, add up;
+- *values that are named* where their noisy count reaches a threshold: those that both tables have
+  lose what noisy counts lose; one that only one table has is named with a probability that counts
+  as delta, and is not named otherwise.
 
 Probabilities of choices are kept as logarithms in double precision, gaps of utilities as whole
 numbers: candidates that are next to impossible have a log ratio as well.
@@ -16,8 +19,9 @@ numbers: candidates that are next to impossible have a log ratio as well.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +32,7 @@ from dpforest.privacy.accounts.accounting import mu_of_discrete_gaussian
 Integers = NDArray[np.int64]
 Amount = Fraction | float
 LAPLACE, GAUSSIAN, NO_NOISE = "discrete Laplace", "discrete Gaussian", "no noise"
+THRESHOLD = "discrete Laplace, threshold"
 EXPONENTIAL, PERMUTE_AND_FLIP = "exponential mechanism", "permute-and-flip"
 
 
@@ -43,12 +48,15 @@ class Loss:
         The most that this log ratio, and its negative, can be over all outcomes.
     mu_squared : float
         Of Gaussian releases, which have no part in the others.
+    delta : float
+        The probability of what only one of the tables can release, and a threshold hides.
     """
 
     path: Amount = Fraction(0)
     up: Amount = Fraction(0)
     down: Amount = Fraction(0)
     mu_squared: float = 0.0
+    delta: float = 0.0
 
     def __add__(self, other: Loss) -> Loss:
         """Of both releases, one after the other."""
@@ -57,6 +65,7 @@ class Loss:
             self.up + other.up,
             self.down + other.down,
             self.mu_squared + other.mu_squared,
+            self.delta + other.delta,
         )
 
     def __sub__(self, other: Loss) -> Loss:
@@ -66,6 +75,7 @@ class Loss:
             self.up - other.up,
             self.down - other.down,
             self.mu_squared - other.mu_squared,
+            self.delta - other.delta,
         )
 
     @property
@@ -157,6 +167,57 @@ class Release:
             float(np.where(visible, log_ratio, -np.inf).max(axis=-1).sum()),
             float(np.where(visible, -log_ratio, -np.inf).max(axis=-1).sum()),
         )
+
+
+@dataclass(frozen=True)
+class NamedCounts(Release):
+    """Noisy counts of the values that occur, of which some are named.
+
+    Parameters
+    ----------
+    levels : tuple
+        The values.
+    threshold : int
+        The noisy count from which on a value is named.
+    """
+
+    levels: tuple[Any, ...] = ()
+    threshold: int = 0
+
+    def follows_law_of(self, other: Release) -> bool:
+        """Whether both are the same question; which values occur is private."""
+        return (
+            isinstance(other, NamedCounts)
+            and self.parameter == other.parameter
+            and self.threshold == other.threshold
+        )
+
+    @property
+    def noisy(self) -> dict[Any, int]:
+        """The noisy count of each value."""
+        return dict(zip(self.levels, _flat(self.outcome), strict=True))
+
+    def loss_to(self, other: Release) -> Loss:
+        """That of the values which both tables have, and delta for the others."""
+        assert isinstance(other, NamedCounts)
+        assert self.parameter is not None
+        one, two = (dict(zip(r.levels, _flat(r.exact), strict=True)) for r in (self, other))
+        both = [level for level in one if level in two]
+        shared = [
+            np.array([numbers[level] for level in both], np.int64)
+            for numbers in (one, self.noisy, two)
+        ]
+        counts = Release("", LAPLACE, self.parameter, shared[0], shared[1])
+        loss = counts.loss_to(replace(counts, exact=shared[2]))
+        alone = [count for level, count in {**one, **two}.items() if level not in both]
+        named = sum(_reaches(self.threshold - count, self.parameter) for count in alone)
+        return replace(loss, delta=named)
+
+
+def _reaches(least: int, scale: Fraction) -> float:
+    """The probability that discrete Laplace noise is so large."""
+    step = math.exp(-1 / scale)
+    return step**least / (1 + step) if least > 0 else 1 - step ** (1 - least) / (1 + step)
 
 
 def _flat(numbers: Integers) -> list[int]:

@@ -32,6 +32,8 @@ class ReplayReport:
     worst_release : str
         The release that told most: what the ledger calls it, and its number.
     n_releases : int
+    delta, delta_claim : float
+        The probability that a value is named which only one table has, where thresholds name any.
     leaks : tuple of str
         What differs though all outputs are the same.
     """
@@ -44,6 +46,8 @@ class ReplayReport:
     mu_claim: float
     worst_release: str
     n_releases: int
+    delta: float = 0.0
+    delta_claim: float = 0.0
     leaks: tuple[str, ...] = ()
 
     @property
@@ -81,6 +85,7 @@ class ReplayReport:
             not self.leaks
             and max(self.pure_loss, self.largest_pure_loss) <= self.pure_claim + TOLERANCE
             and self.mu <= self.mu_claim * (1 + TOLERANCE)
+            and self.delta <= self.delta_claim
         )
 
     def __str__(self) -> str:
@@ -93,6 +98,8 @@ class ReplayReport:
             lines.append(f"  largest  {self.largest_pure_loss:.9g} of {self.pure_claim:.9g}")
         if self.mu_claim or self.mu:
             lines.append(f"  mu       {self.mu:.9g} of {self.mu_claim:.9g}")
+        if self.delta_claim or self.delta:
+            lines.append(f"  delta    {self.delta:.3g} of {self.delta_claim:.3g}")
         lines.append(f"  most by  {self.worst_release}")
         return "\n".join([*lines, *(f"  leaks    {leak}" for leak in self.leaks)])
 

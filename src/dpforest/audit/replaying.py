@@ -59,6 +59,10 @@ MOST_ODD = 4  # odd records in samples: all their subsets are fitted
 STRUCTURE = 0  # the seed of public structure where a model has none
 
 
+class UnfinishedError(ValueError):
+    """A chain of releases that cannot go on, for what was released: there is nothing to replay."""
+
+
 def replay(
     estimator: PrivateEstimator | Run,
     table: Table,
@@ -132,6 +136,8 @@ def replay(
         cost.mu,
         f"{where} (release {worst + 1})" if each else where,
         len(record.script.releases),
+        loss.delta,
+        float(cost.delta),
         tuple(leaks),
     )
 
@@ -235,7 +241,7 @@ class _Play:
             shown = self._run(table, draws)
             if isinstance(draws, ForcedDraws):
                 draws.refuse_less()
-        except PartedError:
+        except (PartedError, UnfinishedError):
             raise
         except Exception as error:
             if not draws.script.releases:

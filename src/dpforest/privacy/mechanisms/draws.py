@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -54,6 +55,12 @@ class Draws:
     def add_noise(self, noise: AdditiveNoise, totals: Integers) -> Integers:
         """The totals with noise."""
         return noise.added_to(totals, self.bits)
+
+    def count_levels(
+        self, noise: AdditiveNoise, levels: Sequence[Any], counts: Integers, threshold: int
+    ) -> Integers:
+        """Noisy counts of the values that occur; those that reach the threshold may be named."""
+        return self.add_noise(noise, counts)
 
     def permute_and_flip(
         self,
