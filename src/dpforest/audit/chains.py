@@ -10,17 +10,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 
 from dpforest.audit.replay_draws import InterruptedFitError, RecordingDraws
-from dpforest.audit.replaying import STRUCTURE, UnfinishedError, answers, fit
 from dpforest.audit.shown import Shown, digest
 from dpforest.audit.worlds import Table
-from dpforest.exceptions import SchemaError
+from dpforest.exceptions import BudgetExceededError, SchemaError
 from dpforest.forests.base import PrivateEstimator
+from dpforest.forests.matrix_predictor import MatrixForestPredictor
+from dpforest.privacy.accounts.spends import spends_of
 from dpforest.privacy.inference import infer_schema
 from dpforest.privacy.inference_opening import read_columns
 from dpforest.schema import Schema
+
+
+STRUCTURE = 0  # the seed of public structure where a model has none
+
+
+class UnfinishedError(ValueError):
+    """A chain that cannot go on, for what was released: there is nothing to replay."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,8 @@ class Chain:
         persons = self.estimator.max_records_per_group
         columns, target = read_columns(table.X, table.y)
         universe = {target: self.classes} if self.classes else {}
-        told: dict[str, Any] = {"delta": 0.0, "types": {}, "universe": universe, "task": "auto"}
+        task = "regression" if is_regressor(self.estimator) else "classification"
+        told: dict[str, Any] = {"delta": 0.0, "types": {}, "universe": universe, "task": task}
         try:
             found = infer_schema(
                 table.X,
@@ -113,3 +122,29 @@ class Chain:
         finally:
             draws.interrupt_after = 0
         return ""
+
+
+def fit(model: PrivateEstimator, table: Table, draws: RecordingDraws) -> None:
+    """Fit a model with draws that know what its ledger calls each release."""
+    model._draws = draws
+    draws.label = lambda: _latest(model)
+    persons = {} if table.groups is None else {"groups": table.groups}
+    model.fit(table.X, table.y, **persons)
+
+
+def answers(model: PrivateEstimator, questions: Sequence[Any]) -> list[Any]:
+    """What a model says to batches of questions, while its budget lasts."""
+    private = isinstance(model, MatrixForestPredictor)
+    found: list[Any] = []
+    for question in questions:
+        try:
+            found.append(model.votes(question) if private else model.predict(question))
+        except BudgetExceededError as error:
+            found.append(str(error))
+    return found
+
+
+def _latest(model: PrivateEstimator) -> str:
+    """What the ledger calls what was debited last."""
+    labels = [spend.label for spend in spends_of(model.ledger_.entries[-1:])]
+    return ", ".join(dict.fromkeys(labels))

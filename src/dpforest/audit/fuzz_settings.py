@@ -213,7 +213,7 @@ def _draw_estimator(rng: Rng, name: str, persons: int | None) -> PrivateEstimato
             n_jobs=1,
         )
         try:
-            estimator._check_parameters(persons)  # type: ignore[attr-defined]
+            estimator._check_parameters(persons)
         except ValueError:
             continue
         return estimator
@@ -224,7 +224,10 @@ def _tables(
 ) -> list[Table]:
     """Two tables of plain values as tables of the same kinds."""
     names = schema.feature_names
-    columns = [dict(zip(names, map(list, zip(*records)), strict=False)) for records, _ in both]
+    columns = [
+        {name: [record[j] for record in records] for j, name in enumerate(names)}
+        for records, _ in both
+    ]
     X = put_tables(columns, kinds[0])
     y = put_columns([[record[-1] for record in records] for records, _ in both], kinds[1])
     persons = [ids for _, ids in both if ids is not None]

@@ -1,11 +1,11 @@
-"""Small tables to replay fits on, as adverse as can be: schemas, records, and odd ones to join them.
+"""Small tables to replay fits on, as adverse as can be: schemas, records, and odd ones.
 
 Values are plain Python values here; `fuzz_containers` puts them into tables of all kinds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,9 +121,7 @@ def draw_records(
     return Records(common, one, other, place, persons, *two)
 
 
-def _common_records(
-    rng: Rng, schema: Schema, place: str, n: int, odd: Record
-) -> list[Record]:
+def _common_records(rng: Rng, schema: Schema, place: str, n: int, odd: Record) -> list[Record]:
     if place == "one leaf":
         return [_record(rng, schema)] * n
     if place == "tie":
@@ -195,7 +193,7 @@ def _written_oddly(rng: Rng, value: Any) -> Any:
     """The same value as a text, a float or a NumPy scalar, where it is a number."""
     if isinstance(value, str):
         return value
-    forms = [str(value), np.asarray(value)[()]]
+    forms: list[Any] = [str(value), np.asarray(value)[()]]
     if float(value) == value:
         forms.append(float(value))
     return pick(rng, forms)
@@ -209,13 +207,19 @@ def _draw_persons(rng: Rng, n: int, most: int) -> tuple[list[Any], tuple[Any, An
     if most == 1 and rng.random() < 0.5:
         numbers = list(range(n))
     odd = n + 5, n + 6
-    ids = {
+    ids: Callable[[int], Any] = {
         "small": lambda p: p,
         "texts": lambda p: f"person {p}",
         "large": lambda p: LARGE + 1 + p,
         "whole floats": float,
         "mixed": lambda p: (p, f"person {p}", LARGE + 1 + p)[p % 3],
     }[kind]
-    forms = (ids, float, str, lambda p: f"person {p}", lambda p: LARGE + 1 + p)
+    forms: tuple[Callable[[int], Any], ...] = (
+        ids,
+        float,
+        str,
+        lambda p: f"person {p}",
+        lambda p: LARGE + 1 + p,
+    )
     one, other = (pick(rng, forms)(p) for p in odd)
     return [ids(p) for p in numbers], (one, other)

@@ -245,7 +245,8 @@ class ForcedDraws(RecordingDraws):
             raise PartedError(f"the law of release {number}, {asked.label}, depends on the records")
         if isinstance(asked, NamedCounts):
             return self._counts_of(asked, followed)
-        return followed.outcome
+        outcome: Integers = followed.outcome
+        return outcome
 
     def _counts_of(self, asked: NamedCounts, followed: NamedCounts) -> Integers:
         """Those of the script; values that it does not have are not named."""
@@ -265,7 +266,7 @@ class ForcedDraws(RecordingDraws):
         return coins
 
     def _joined(self, sample: Sample) -> NDArray[np.bool_]:
-        followed = self._next(self._followed.samples, self.script.samples)
+        followed: Sample = self._next(self._followed.samples, self.script.samples)
         common = len(sample.common)
         if sample.chances[:common] != followed.chances[: len(followed.common)]:
             raise PartedError("the chance of a record to be in a sample depends on others")

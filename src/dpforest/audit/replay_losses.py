@@ -240,7 +240,7 @@ def _gaps(utilities: Integers, visible: NDArray[np.bool_]) -> Integers:
 def _log_rest(
     mechanism: str, gaps: Integers, rate: Fraction, weights: NDArray[np.int64 | np.bool_]
 ) -> NDArray[np.float64]:
-    """log P(i) + rate * gap_i, but for the weight of i: what is left does not overflow.
+    """The logarithm of P(i) plus rate * gap_i, but for the weight of i: it does not overflow.
 
     Of the exponential mechanism minus the logarithm of the summed weights; of permute-and-flip
     the integral over the arrival time, by Gauss and Legendre without error

@@ -92,7 +92,8 @@ class ReplayReport:
         """The report in lines."""
         lines = [
             f"{'holds' if self.holds else 'BROKEN'}: {self.guarantee}",
-            f"  loss     {self.loss:.9g} along {self.n_releases} releases, claimed {self.claim:.9g}",
+            f"  loss     {self.loss:.9g} along {self.n_releases} releases, "
+            f"claimed {self.claim:.9g}",
         ]
         if self.pure_claim or self.largest_pure_loss:
             lines.append(f"  largest  {self.largest_pure_loss:.9g} of {self.pure_claim:.9g}")
