@@ -51,7 +51,9 @@ def release(mechanism, parameter, exact, outcome, **more):
 def test_the_loss_of_laplace_noise_is_that_of_its_density():
     one, other = [3, 0, 5], [2, 2, 5]
     for outcome in itertools.product(range(-2, 7, 2), repeat=3):
-        loss = release(LAPLACE, "3/2", one, outcome).loss_to(release(LAPLACE, "3/2", other, outcome))
+        loss = release(LAPLACE, "3/2", one, outcome).loss_to(
+            release(LAPLACE, "3/2", other, outcome)
+        )
         log = [
             -sum(abs(y - a) for y, a in zip(outcome, totals, strict=True)) / Fraction(3, 2)
             for totals in (one, other)
@@ -173,7 +175,10 @@ def test_the_coins_of_odd_records_are_a_mixture_over_all_ways_to_join(seed):
     both = next(script.releases[-1] for script in scripts
                 if (script.releases[-1].exact - counts.exact).max() == 2)  # fmt: skip
     cell = np.unravel_index((both.exact - counts.exact).argmax(), counts.exact.shape)
-    noise, chances = counts.outcome[cell] - counts.exact[cell], [(1 - p) ** 2, 2 * p * (1 - p), p**2]
+    noise, chances = (
+        counts.outcome[cell] - counts.exact[cell],
+        [(1 - p) ** 2, 2 * p * (1 - p), p**2],
+    )
     told = [(abs(noise) - abs(noise - k)) / float(counts.parameter) for k in range(3)]
     most = [k / float(counts.parameter) for k in range(3)]
     assert report.pure_loss == pytest.approx(abs(math.log(np.dot(chances, np.exp(told)))))

@@ -82,7 +82,7 @@ class Chain:
         seen["failed fit"] = failed
         # One that was to fail and came to its end is the first fit.
         for i in range(self.fits if failed or not self.fails_after else self.fits - 1):
-            fit(model, table, draws)
+            self._fit(model, table, draws)
             seen[f"fit {i + 1}"] = Shown.of(model).parts
         return Shown.of(model, **seen, answers=answers(model, self.questions))
 
@@ -110,13 +110,23 @@ class Chain:
             raise UnfinishedError("columns were left out: the table is not that of the schema")
         return Schema(*found)
 
+    def _fit(self, model: PrivateEstimator, table: Table, draws: RecordingDraws) -> None:
+        """Fit, unless the table is refused by a schema that was inferred from it."""
+        released = len(draws.script.releases)
+        try:
+            fit(model, table, draws)
+        except SchemaError as error:
+            if not self.inferred or len(draws.script.releases) > released:
+                raise
+            raise UnfinishedError("the table does not fit what was inferred of it") from error
+
     def _fail(self, model: PrivateEstimator, table: Table, draws: RecordingDraws) -> str:
         """Fit until so many releases are made; what is seen of it, "" where it came to its end."""
         draws.interrupt_after = len(draws.script.releases) + self.fails_after
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # it says what is spent
-                fit(model, table, draws)
+                self._fit(model, table, draws)
         except InterruptedFitError:
             return model.ledger_.explain()
         finally:

@@ -178,7 +178,11 @@ def _third_of_a_sensitivity() -> Iterator[None]:
 @contextmanager
 def _twice_the_sample() -> Iterator[None]:
     honest = TreeSampling.within_tree
-    with patch.object(TreeSampling, "within_tree", lambda *terms: 2 * honest(*terms)):
+
+    def greedy(self: TreeSampling, *terms: Any) -> Any:
+        return honest(self, *terms) * (2 if self.kind == "without_replacement" else 1)
+
+    with patch.object(TreeSampling, "within_tree", greedy):
         yield
 
 

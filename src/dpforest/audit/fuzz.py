@@ -68,9 +68,9 @@ class FuzzReport:
         tally = self.estimators.setdefault(type(setting.estimator).__name__, Tally())
         try:
             report = _quietly(setting.replay)
-        except (TypeError, ValueError) as error:
-            if hasattr(error, "__notes__"):
-                self.broken[number] = f"{setting}\nfailed after releases: {error!r}"
+        except Exception as error:
+            if hasattr(error, "__notes__") or not isinstance(error, TypeError | ValueError):
+                self.broken[number] = f"{setting}\nfailed: {error!r}"
                 return
             tally.n_refused += 1
             self.refusals[f"{type(error).__name__}: {str(error)[:60]}"] += 1

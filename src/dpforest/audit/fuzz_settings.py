@@ -24,6 +24,7 @@ from dpforest.trees.level_budgets import LEVEL_BUDGETS
 EPSILONS = (0.05, 0.3, 1.0, 4.0, 12.0)
 COUNTS = (1, 2, 3)
 BOTH = (True, False)
+SLOW = ("kronecker", "p_identity", "mixture")  # strategies that search longest in large domains
 CHAINS = 0.15  # of the settings pay for their schema, and as many fail first
 SHAPE: dict[str, tuple[Any, ...]] = {
     "n_estimators": (*COUNTS, "auto"),
@@ -203,6 +204,8 @@ def _draw_estimator(rng: Rng, name: str, persons: int | None) -> PrivateEstimato
     schema = draw_schema(rng, regression=is_regressor(kind()))
     while True:
         options = {key: pick(rng, values) for key, values in OPTIONS.get(name, {}).items()}
+        if options.get("strategy") in SLOW:
+            options["features_per_ensemble"] = 2
         estimator = kind(
             **options,
             epsilon=pick(rng, EPSILONS),

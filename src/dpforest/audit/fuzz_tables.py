@@ -25,7 +25,7 @@ CATEGORIES: tuple[tuple[Any, ...], ...] = (
     (False, True),
     ("1", "x"),
     (LARGE + 2, LARGE + 4, 7),
-    tuple(range(12)),
+    tuple(range(6)),
 )
 NUMBERS: tuple[dict[str, Any], ...] = (
     {"low": 0.0, "high": 1.0},
