@@ -198,7 +198,7 @@ def test_a_paid_schema_can_be_trained_with(folder):
 def test_fit_does_not_overwrite_and_says_so_before_it_reads(folder, monkeypatch, tmp_path):
     model = tmp_path / "model.dpforest"
     model.write_text("precious")
-    monkeypatch.setattr("dpforest.cli.tables.read_declared", None)
+    monkeypatch.setattr("dpforest.cli.tables.read_table", None)
     where = ("--schema", folder / "schema.json", "-o", model)
     refused = run("fit", folder / "census.csv", *where)
     assert refused.exit_code == 1
@@ -340,7 +340,7 @@ def test_one_odd_row_changes_no_type_of_a_paid_schema(folder, monkeypatch, odd, 
     ]
     assert kinds[0] == kinds[1]
     assert schemas[0].target == schemas[1].target
-    ledgers = [schema.ledger.to_dict() for schema in schemas]
+    ledgers = [schema.ledger.stages for schema in schemas]
     assert ledgers[0] == ledgers[1]
     integers = {f.name for f in schemas[0].features if getattr(f, "integer", False)}
     assert integers == {"age", "children", "hours_per_week", "capital_gain"}

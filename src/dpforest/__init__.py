@@ -15,13 +15,13 @@ if TYPE_CHECKING:
         PrivacyLeakWarning,
         SchemaError,
     )
-    from dpforest.forests.base import load_model
     from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
     from dpforest.forests.greedy import GreedyForestClassifier
     from dpforest.forests.matrix import MatrixForestClassifier
     from dpforest.forests.matrix_predictor import MatrixForestPredictor
     from dpforest.forests.median import MedianForestClassifier, MedianForestRegressor
     from dpforest.forests.random import RandomDecisionForestClassifier
+    from dpforest.forests.saving import load_model
     from dpforest.privacy.accounts.ledger import Ledger
     from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 
@@ -62,7 +62,7 @@ _ROOMS = {
         "PrivacyLeakWarning",
         "SchemaError",
     ),
-    "forests.base": ("load_model",),
+    "forests.saving": ("load_model",),
     "forests.boosted": ("PrivateForestClassifier", "PrivateForestRegressor"),
     "forests.greedy": ("GreedyForestClassifier",),
     "forests.matrix": ("MatrixForestClassifier",),

@@ -5,7 +5,7 @@ from dpforest.audit import fuzz as module
 from dpforest.audit import public_estimators, replay_controls
 from dpforest.audit.fuzz import FuzzReport, fuzz, main
 from dpforest.audit.fuzz_containers import containers, put_columns, put_tables
-from dpforest.audit.fuzz_settings import draw_setting
+from dpforest.audit.fuzz_settings import OPTIONS, draw_setting
 from dpforest.tables.frames import Frame
 
 SETTINGS = 300
@@ -44,6 +44,13 @@ def test_settings_are_of_many_kinds():
         lambda s: len(s.table.y) > len(s.neighbour.y),
     ):
         assert SETTINGS / 100 < sum(map(trait, settings)) < SETTINGS
+
+
+@pytest.mark.parametrize("name", public_estimators())
+def test_every_option_is_drawn(name):
+    shared = {"epsilon", "schema", "neighbors", "max_records_per_group", "random_state", "n_jobs"}
+    known = public_estimators()[name]().get_params().keys() - {"verbose"}
+    assert OPTIONS[name].keys() | shared == known
 
 
 def test_a_setting_is_the_same_whenever_it_is_drawn():
@@ -87,7 +94,7 @@ def test_containers_keep_every_value(kind):
 def test_a_container_that_would_change_a_value_is_not_used(kind):
     large = 2**53 + 1
     for values in put_columns([[large, 0.5], [large, large]], kind):
-        assert [int(value) for value in values][0] == large
+        assert next(int(value) for value in values) == large
 
 
 def test_numbers_in_arrays_have_the_type_that_was_asked_for():

@@ -30,6 +30,7 @@ from dpforest.audit.replay_losses import (
 from dpforest.audit.script import exponential_law, permute_and_flip_law
 from dpforest.audit.shown import Shown, digest
 from dpforest.exceptions import SchemaError
+from dpforest.literature.printed.random import SmoothLabelForest, SnrForest
 from dpforest.privacy.mechanisms.splitting import NO_CANDIDATE
 
 ONE = Schema((CategoricalFeature("a", (0, 1)),), Target(classes=(0, 1)))
@@ -253,11 +254,12 @@ def test_controls_are_caught_and_what_is_honest_is_not(name):
 
 
 def test_a_printed_algorithm_is_held_to_the_claim_that_is_given():
-    printed = forest(leaves="label", sampling="disjoint", variant="as_published", n_estimators=1)
-    with pytest.raises(ValueError, match="claim=1.0"):
+    options = {"schema": SMALL_SCHEMA, "max_depth": 1, "random_state": 0}
+    printed = SmoothLabelForest(leaves="label", sampling="disjoint", n_estimators=1, **options)
+    with pytest.raises(ValueError, match=r"claim=1\.0"):
         replay(printed, TABLE, NEIGHBOUR)
     assert not replay(printed, TABLE, NEIGHBOUR, claim=1.0).holds
-    counted = forest(pruning="snr", variant="as_published", n_estimators="auto", max_depth=1)
+    counted = SnrForest(pruning="snr", **options)
     many = [Table(np.tile(X, (k, 1)), np.tile(Y, k)) for k in (5, 200)]
     report = replay(counted, *many, claim=1.0)
     assert math.isinf(report.loss)
@@ -312,9 +314,9 @@ def test_an_odd_record_joins_only_where_it_is_told_to():
 def test_shown_is_all_that_is_public():
     model = forest(random_state=0).fit(TABLE.X, TABLE.y)
     parts = Shown.of(model).parts
-    assert {"leaf_counts_", "file: leaf_votes", "ledger_", "schema_", "epsilon"} <= parts.keys()
+    assert {"leaf_values_", "file: leaf_votes", "ledger_", "schema_", "epsilon"} <= parts.keys()
     again = forest(random_state=1).fit(TABLE.X, TABLE.y)
-    assert "leaf_counts_" in Shown.of(model).differences(Shown.of(again))
+    assert "leaf_values_" in Shown.of(model).differences(Shown.of(again))
     assert not Shown.of(model).differences(Shown.of(model))
 
 

@@ -117,7 +117,7 @@ def test_odd_values_follow_the_documented_rules():
     forest = RandomDecisionForestClassifier(
         epsilon=math.inf, schema=SCHEMA, n_estimators=3, max_depth=2, random_state=0
     ).fit(odd, GOOD_Y)
-    assert forest.leaf_counts_.sum() == 9
+    assert forest.leaf_values_.sum() == 9
     clipped = table(age=[0.0, 120.0, math.nan], town=["a", "unseen too", None])
     np.testing.assert_array_equal(forest.predict_proba(odd), forest.predict_proba(clipped))
 

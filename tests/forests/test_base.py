@@ -3,6 +3,7 @@
 import copy
 import pickle
 from contextlib import contextmanager, nullcontext, suppress
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -26,8 +27,9 @@ from dpforest import (
     datasets,
     load_model,
 )
-from dpforest.privacy.accounts.ledger import Ledger, Protection, Pure, Spend
-from dpforest.records.store import LocalStore
+from dpforest.privacy.accounts.ledger import Ledger, Protection, Spend
+from dpforest.privacy.accounts.mechanisms_used import DiscreteLaplace
+from dpforest.records.local import LocalStore
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +122,8 @@ def test_a_model_pays_for_its_schema(census, tmp_path):
 def paid_schema(epsilon=1.0, protection=None):
     """A schema that cost so much, whatever it says."""
     ledger = Ledger(epsilon, 0.0, protection or Protection(), kind="schema")
-    ledger.debit(Spend("bounds of 'x0'", "discrete Laplace", Pure(epsilon)))
+    noise = DiscreteLaplace(1 / Fraction(epsilon), 1)
+    ledger.debit(Spend.of("bounds of 'x0'", "discrete Laplace", noise))
     features = (NumericFeature("x0", 0, 1), NumericFeature("x1", 0, 1))
     return Schema(features, Target(classes=(0, 1)), ledger)
 

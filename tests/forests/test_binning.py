@@ -15,11 +15,10 @@ from dpforest.forests.binning import (
     needs_bins,
     public_grid,
 )
-from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.mechanisms.draws import Draws
-from dpforest.privacy.opening import open_table
+from dpforest.privacy.opening import open_desk
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 from dpforest.tables.encode import MAX_VALUE_BINS
 from dpforest.tables.frames import Frame
@@ -32,12 +31,12 @@ N = 5_000
 def bins_of(values, low, high, *, price=EXACT, sizes=SIZES, n_records=None, seed=0):
     """The cuts and weights of one feature with these values."""
     schema = Schema((NumericFeature("x", low, high),), Target(classes=(0, 1)))
-    ledger = Ledger(math.inf if price == EXACT else 100.0, 1e-6, Protection())
-    desk = open_table(
+    desk = open_desk(
         Frame(np.asarray(values, float)[:, None]),
         np.zeros(len(values), int),
         schema,
-        ledger=ledger,
+        budget=(math.inf if price == EXACT else 100.0, 1e-6),
+        protection=Protection(),
         draws=Draws(seed),
     )
     chosen = choose_bins(desk, schema, n_records or len(values), price, sizes)
@@ -168,10 +167,10 @@ def fit_schema(features, n=400, epsilon=5.0):
         for f in features
     ]
     schema = Schema(tuple(features), Target(classes=(0, 1)))
-    ledger = Ledger(epsilon, 1e-6, Protection())
-    X = Frame(np.column_stack(columns))
-    desk = open_table(X, np.zeros(n, int), schema, ledger=ledger, draws=Draws(0))
-    return choose_bins(desk, schema, n, Gaussian(0.1), SIZES), ledger
+    X, y = Frame(np.column_stack(columns)), np.zeros(n, int)
+    budget = {"budget": (epsilon, 1e-6), "protection": Protection()}
+    desk = open_desk(X, y, schema, **budget, draws=Draws(0))
+    return choose_bins(desk, schema, n, Gaussian(0.1), SIZES), desk.ledger
 
 
 def test_declared_cuts_stay_as_they_are_and_cost_nothing():

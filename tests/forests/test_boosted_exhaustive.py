@@ -25,9 +25,9 @@ from dpforest import (
     Schema,
     Target,
 )
+from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Gaussian
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
-from dpforest.records.losses import IntegerLoss
 
 FEATURES = (CategoricalFeature("a", (0, 1)), NumericFeature("b", 0, 1))
 TARGETS = {
@@ -213,14 +213,12 @@ def test_control_half_the_noise_is_caught(monkeypatch, task, delta):
 @pytest.mark.parametrize("task", TARGETS)
 def test_control_gradients_that_are_not_clipped_are_caught(monkeypatch, task):
     """Without clip and guard, the records that the model gets wrong are longer than the grid."""
-    honest = IntegerLoss.kernel_arguments.fget
+    honest = IntegerLoss.limits.fget
 
     def unclipped(loss):
-        arguments = list(honest(loss))
-        arguments[3], arguments[5] = 2**60, math.inf
-        return tuple(arguments)
+        return *honest(loss)[:2], math.inf, 2.0**60
 
-    monkeypatch.setattr(IntegerLoss, "kernel_arguments", property(unclipped))
+    monkeypatch.setattr(IntegerLoss, "limits", property(unclipped))
     worst, said = worst_and_spent(monkeypatch, task, added, **FAR)
     assert worst > 1.1 * said
 

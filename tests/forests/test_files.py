@@ -90,7 +90,7 @@ def test_a_newer_file_asks_for_an_upgrade(saved):
 DAMAGE = {
     "another format": lambda h, b: h.update(format="pickle"),
     "changed array": lambda h, b: b.update(
-        {"arrays/leaf_counts.npy": b["arrays/leaf_counts.npy"][:-8] + b"\1" * 8}
+        {"arrays/leaf_values.npy": b["arrays/leaf_values.npy"][:-8] + b"\1" * 8}
     ),
     "lost array": lambda h, b: b.pop("arrays/leaf_votes.npy"),
     "lost schema": lambda h, b: h["facts"].pop("schema"),
@@ -240,6 +240,13 @@ def divide_with_totals(header, blobs):
     ledger["stages"][0]["spent"]["epsilon"] = ledger["guarantee"]["epsilon"] = epsilon
 
 
+def divide_and_keep_silent(header, blobs):
+    """The same by somebody who takes out how the noise was made."""
+    divide_with_totals(header, blobs)
+    for spend in spends_in(header["facts"]["ledger"]["stages"][0]["entries"]):
+        spend["made"] = None
+
+
 def counted(entries, times=1):
     for entry in entries:
         if "parts" in entry:
@@ -249,7 +256,7 @@ def counted(entries, times=1):
             yield entry, times
 
 
-@pytest.mark.parametrize("edit", [divide_every_mu, divide_with_totals])
+@pytest.mark.parametrize("edit", [divide_every_mu, divide_with_totals, divide_and_keep_silent])
 @pytest.mark.parametrize("digest", [True, False])
 def test_a_cheaper_ledger_is_refused(census, tmp_path, edit, digest):
     path = tmp_path / "model.dpforest"

@@ -7,7 +7,7 @@ import pytest
 
 from dpforest import BudgetExceededError, CategoricalFeature, MatrixForestPredictor, Schema, Target
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
-from dpforest.records.store import LocalStore
+from dpforest.records.local import LocalStore
 
 SCHEMA = Schema(
     tuple(CategoricalFeature(f"x{j}", (0, 1, 2)) for j in range(4)), Target(classes=(0, 1))

@@ -13,7 +13,6 @@ from dpforest import (
     CategoricalFeature,
     MedianForestClassifier,
     MedianForestRegressor,
-    NoGuaranteeWarning,
     NumericFeature,
     Schema,
     Target,
@@ -23,8 +22,8 @@ from dpforest import (
 from dpforest.audit.exhaustive import exhaust
 from dpforest.privacy import leaves, median_splits
 from dpforest.privacy.mechanisms import splitting
-from dpforest.privacy.published import MEAN_REASON, REASONS
-from dpforest.records.statistics import Block, LeafSums, TargetGrid
+from dpforest.records.blocks import Block
+from dpforest.records.statistics import LeafSums, TargetGrid
 
 CHOICES = ["pay", "joint", "attribute"]
 SMALL = Schema(
@@ -138,31 +137,6 @@ def test_leaves_are_balanced_where_random_splits_are_not(numbers):
     assert ratios["median"] < 3 < ratios["random"]
 
 
-@pytest.mark.parametrize(("cuts", "name"), [("range", "diprime"), ("grid", "thesis")])
-def test_as_published_promises_nothing_and_says_why(census, cuts, name):
-    forest = MedianForestClassifier(
-        schema=census.schema, random_state=0, cuts=cuts, variant="as_published", n_estimators=2,
-        max_depth=3,
-    )  # fmt: skip
-    with pytest.warns(NoGuaranteeWarning, match="not differentially private"):
-        forest.fit(census.X, census.y)
-    assert forest.ledger_.guarantee is None
-    assert set(REASONS[name]) <= set(forest.ledger_.reasons)
-    assert forest.score(census.X, census.y) > 0.5
-
-
-def test_as_published_regression_gives_the_reason_of_its_means(numbers):
-    X, y, schema = numbers
-    forest = MedianForestRegressor(
-        schema=schema, variant="as_published", n_estimators=2, max_depth=3, epsilon=10.0,
-        random_state=0,
-    )  # fmt: skip
-    with pytest.warns(NoGuaranteeWarning):
-        forest.fit(X, y)
-    assert MEAN_REASON in forest.ledger_.reasons
-    assert forest.score(X, y) > 0.3
-
-
 def test_auto_pays_for_a_count_unless_it_is_hinted(census):
     paid = classifier(census)
     assert "number of records" in paid.ledger_.explain()
@@ -209,7 +183,7 @@ def test_persons_are_protected_with_groups(census):
 
 
 def test_records_are_dealt_once(census, monkeypatch):
-    from dpforest.records.store import LocalStore
+    from dpforest.records.local import LocalStore
 
     dealt = []
     deal = LocalStore.deal
@@ -223,7 +197,6 @@ def test_records_are_dealt_once(census, monkeypatch):
 @pytest.mark.parametrize(("settings", "message"), [
     ({"rho": 1.5}, "rho"),
     ({"choice": "best"}, "choice"),
-    ({"variant": "as_published", "splits": "random"}, "median"),
     ({"n_candidates": 0}, "n_candidates"),
     ({"max_depth": 40}, "leaves"),
     ({"voting": "most_confident"}, "voting"),

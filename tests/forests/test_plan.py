@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest.forests import plan
-from dpforest.forests.plan import Asked, Purse, bin_share, bin_sizes, make_loss, plan_boosting
+from dpforest.forests.plan import Asked, Purse, bin_share, bin_sizes, on_grid, plan_boosting
+from dpforest.losses import Logistic, Softmax, Squared
 from dpforest.privacy.accounts.accounting import gaussian_epsilon
 from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
-from dpforest.records import kernels
+from dpforest.records import gradient_kernels as kernels
 from dpforest.tables.encode import MAX_VALUE_BINS
 from dpforest.trees.oblivious import MAX_DEPTH
 
@@ -21,7 +22,7 @@ BUDGETS = {"gaussian": Purse(1.0, 1e-6), "pure": Purse(1.0, 0.0), "none": Purse(
 
 
 def make_plan(purse, n_records=10_000.0, n_features=10, share=Fraction(9, 10), **asked):
-    loss = make_loss("logistic", 2, purse, purse.price(share), steps=1)
+    loss = on_grid(Logistic(), purse, purse.price(share), steps=1)
     return plan_boosting(purse, share, loss, n_records, n_features, True, Asked(**asked))
 
 
@@ -72,16 +73,16 @@ def test_most_of_the_budget_is_left_for_the_trees(budget, n_records):
 # The loss
 
 
-KINDS = [("logistic", 2), ("softmax", 3), ("softmax", 10), ("squared", 1)]
+LOSSES = [Logistic(), Softmax(3), Softmax(10), Squared()]
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
-@pytest.mark.parametrize(("kind", "n_classes"), KINDS)
-def test_the_norm_fits_the_noise_and_the_grid_fits_its_word(kind, n_classes, budget):
+@pytest.mark.parametrize("plain", LOSSES, ids=repr)
+def test_the_norm_fits_the_noise_and_the_grid_fits_its_word(plain, budget):
     purse = BUDGETS[budget]
-    loss = make_loss(kind, n_classes, purse, purse.price(Fraction(1), among=100), steps=1)
+    loss = on_grid(plain, purse, purse.price(Fraction(1), among=100), steps=1)
     assert loss.norm == (1 if purse.pure else 2)
-    assert loss.n_outputs == (n_classes if kind == "softmax" else 1)
+    assert loss.n_outputs == plain.n_outputs
     assert loss.grid * kernels.WIDE_BLOCK < 1 << (kernels.HESSIAN_BITS - 1)
     assert math.isfinite(loss.bound)
 
@@ -91,7 +92,7 @@ def test_the_norm_fits_the_noise_and_the_grid_fits_its_word(kind, n_classes, bud
 def test_tiny_budgets_get_a_grid_that_the_sampler_can_serve(epsilon, delta, steps):
     purse = Purse(epsilon, delta)
     price = purse.price(Fraction(1), among=400)
-    loss = make_loss("logistic", 2, purse, price, steps)
+    loss = on_grid(Logistic(), purse, price, steps)
     reach = loss.grid * steps
     noise = AdditiveNoise.for_price(price, l1=reach, l2=float(reach))
     assert noise.deviation > 0
@@ -101,8 +102,8 @@ def test_tiny_budgets_get_a_grid_that_the_sampler_can_serve(epsilon, delta, step
 def test_gradients_at_the_start_are_not_clipped():
     """The clip is the norm that every record has at score 0: shorter would lose signal."""
     for n_classes, purse in itertools.product((2, 3, 7), (BUDGETS["gaussian"], BUDGETS["pure"])):
-        kind = "logistic" if n_classes == 2 else "softmax"
-        loss = make_loss(kind, n_classes, purse, purse.price(Fraction(1)), steps=1)
+        plain = Logistic() if n_classes == 2 else Softmax(n_classes)
+        loss = on_grid(plain, purse, purse.price(Fraction(1)), steps=1)
         gradient = [-(1 - 1 / n_classes)] + [1 / n_classes] * (n_classes - 1)
         if n_classes == 2:
             gradient = [0.5]

@@ -6,7 +6,6 @@ import pytest
 
 from dpforest import (
     CategoricalFeature,
-    NoGuaranteeWarning,
     NumericFeature,
     PrivacyLeakWarning,
     RandomDecisionForestClassifier,
@@ -14,7 +13,6 @@ from dpforest import (
     Target,
     datasets,
 )
-from dpforest.privacy.published import COUNT_REASON, SMOOTH_REASON
 from dpforest.trees.votes import VOTING
 
 
@@ -65,9 +63,9 @@ def test_every_rule_of_voting_learns(voting):
 def test_epsilon_to_infinity_meets_the_non_private_twin_exactly(census):
     nearly = make(census, epsilon=1e9).fit(census.X, census.y)
     twin = make(census, epsilon=math.inf).fit(census.X, census.y)
-    np.testing.assert_array_equal(nearly.leaf_counts_, twin.leaf_counts_)
+    np.testing.assert_array_equal(nearly.leaf_values_, twin.leaf_values_)
     np.testing.assert_array_equal(nearly.predict_proba(census.X), twin.predict_proba(census.X))
-    assert twin.leaf_counts_.sum() == 5 * len(census.y)
+    assert twin.leaf_values_.sum() == 5 * len(census.y)
 
 
 def test_the_twin_counts_what_a_plain_loop_counts():
@@ -81,7 +79,7 @@ def test_the_twin_counts_what_a_plain_loop_counts():
         epsilon=math.inf, schema=schema, n_estimators=3, max_depth=3, random_state=1
     ).fit(X, y)
     f, bins = forest.forest_, forest.encoding_.bins(X)
-    expected = np.zeros_like(forest.leaf_counts_)
+    expected = np.zeros_like(forest.leaf_values_)
     for record, label in zip(bins, y, strict=True):
         for node in f.roots:
             while f.n_children[node]:
@@ -89,12 +87,12 @@ def test_the_twin_counts_what_a_plain_loop_counts():
                 right = int(f.goes_right[node, bin_ // 64]) >> (bin_ % 64) & 1
                 node = f.first_child[node] + right
             expected[f.leaf_id[node], label] += 1
-    np.testing.assert_array_equal(forest.leaf_counts_, expected)
+    np.testing.assert_array_equal(forest.leaf_values_, expected)
 
 
 def test_disjoint_trees_share_out_the_records(census):
     twin = make(census, epsilon=math.inf, sampling="disjoint").fit(census.X, census.y)
-    per_tree = np.add.reduceat(twin.leaf_counts_.sum(axis=1), twin.forest_.leaf_offsets[:-1])
+    per_tree = np.add.reduceat(twin.leaf_values_.sum(axis=1), twin.forest_.leaf_offsets[:-1])
     assert per_tree.sum() == len(census.y)
     # A binomial share: 5 standard deviations, false alarm rate below 1e-5, fixed seed.
     spread = 5 * math.sqrt(len(census.y) * 0.2 * 0.8)
@@ -105,14 +103,14 @@ def test_noise_has_the_scale_the_ledger_says(census):
     """Mean absolute noise of 1280 counts against the discrete Laplace; 5 standard errors."""
     private = make(census, n_estimators=5, max_depth=7, epsilon=0.5).fit(census.X, census.y)
     twin = make(census, n_estimators=5, max_depth=7, epsilon=math.inf).fit(census.X, census.y)
-    noise = np.abs(private.leaf_counts_ - twin.leaf_counts_)
+    noise = np.abs(private.leaf_values_ - twin.leaf_values_)
     scale = 5 / 0.5
     assert noise.mean() == pytest.approx(scale, abs=5 * scale / math.sqrt(noise.size))
 
 
 def test_random_state_makes_it_reproducible_and_says_so(census):
     one, two = (make(census).fit(census.X, census.y) for _ in range(2))
-    np.testing.assert_array_equal(one.leaf_counts_, two.leaf_counts_)
+    np.testing.assert_array_equal(one.leaf_values_, two.leaf_values_)
     assert any("not for release" in note for note in one.ledger_.notes)
     secret = make(census, random_state=None).fit(census.X, census.y)
     assert secret.ledger_.notes == ()
@@ -122,7 +120,7 @@ def test_results_do_not_depend_on_the_number_of_threads():
     census = datasets.make_census(50_000, random_state=2)
     one = make(census, n_jobs=1).fit(census.X, census.y)
     two = make(census, n_jobs=2).fit(census.X, census.y)
-    np.testing.assert_array_equal(one.leaf_counts_, two.leaf_counts_)
+    np.testing.assert_array_equal(one.leaf_values_, two.leaf_values_)
     np.testing.assert_array_equal(one.predict_proba(census.X), two.predict_proba(census.X))
 
 
@@ -175,7 +173,7 @@ def test_labels_of_any_kind_give_the_same_forest(kind):
         return model.fit(X, np.array(classes, dtype=object)[codes].tolist())
 
     plain, other = fit((0, 1, 2)), fit(LABELS[kind])
-    np.testing.assert_array_equal(plain.leaf_counts_, other.leaf_counts_)
+    np.testing.assert_array_equal(plain.leaf_values_, other.leaf_values_)
     np.testing.assert_array_equal(np.array(LABELS[kind])[plain.predict(X)], other.predict(X))
 
 
@@ -187,7 +185,7 @@ def test_boolean_labels_and_columns(census):
     as_ints = RandomDecisionForestClassifier(**settings).fit(
         member[:, None].astype(int), 1 - member
     )
-    np.testing.assert_array_equal(forest.leaf_counts_, as_ints.leaf_counts_)
+    np.testing.assert_array_equal(forest.leaf_values_, as_ints.leaf_values_)
     assert forest.predict(member[:, None]).dtype == bool
 
 
@@ -199,46 +197,8 @@ def test_frames_of_any_kind_and_order_give_the_same_forest(census):
     frames = [pandas, pl.from_arrow(arrow), arrow, pandas.astype(dict.fromkeys(texts, "category"))]
     models = [make(census).fit(frame, census.y) for frame in frames]
     for model in models[1:]:
-        np.testing.assert_array_equal(model.leaf_counts_, models[0].leaf_counts_)
+        np.testing.assert_array_equal(model.leaf_values_, models[0].leaf_values_)
     turned = pandas[list(pandas.columns)[::-1]]
     np.testing.assert_array_equal(
         models[0].predict_proba(turned), models[1].predict_proba(frames[1])
     )
-
-
-SMOOTH = {"leaves": "label", "sampling": "disjoint"}
-SNR = {"pruning": "snr", "n_estimators": "auto", "splits": "multiway", "max_bins": 5}
-
-
-@pytest.mark.parametrize(("settings", "reason"), [(SMOOTH, SMOOTH_REASON), (SNR, COUNT_REASON)])
-def test_as_published_promises_nothing_and_says_why(census, tmp_path, settings, reason):
-    forest = make(census, variant="as_published", **settings)
-    with pytest.warns(NoGuaranteeWarning, match="not differentially private"):
-        forest.fit(census.X, census.y)
-    assert forest.ledger_.guarantee is None
-    assert forest.ledger_.reasons == (reason,)
-    assert forest.ledger_.epsilon == pytest.approx(2.0, abs=1e-9)
-    assert forest.score(census.X, census.y) > 0.6
-    forest.save(tmp_path / "forest")
-    assert RandomDecisionForestClassifier.load(tmp_path / "forest").ledger_.reasons == (reason,)
-
-
-@pytest.mark.parametrize(("settings", "message"), [
-    ({}, "two papers"),
-    ({"leaves": "label"}, "two papers"),
-    ({"pruning": "snr"}, "two papers"),
-    ({**SNR, "n_hint": 100}, "two papers"),
-    ({**SNR, "neighbors": "replace_one"}, "public"),
-])  # fmt: skip
-def test_what_no_paper_printed_is_refused(census, settings, message):
-    with pytest.raises(ValueError, match=message):
-        make(census, variant="as_published", **settings).fit(census.X, census.y)
-
-
-def test_smooth_sensitivity_without_a_budget_takes_the_most_frequent_class(census):
-    with pytest.warns(NoGuaranteeWarning):
-        published = make(census, variant="as_published", epsilon=math.inf, **SMOOTH).fit(
-            census.X, census.y
-        )
-    plain = make(census, epsilon=math.inf, **SMOOTH).fit(census.X, census.y)
-    assert (published.leaf_counts_ == plain.leaf_counts_).all()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpforest.exceptions import BudgetExceededError
+from dpforest.losses import IntegerLoss, Logistic
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Branch, Gaussian, Pure
@@ -17,8 +18,7 @@ from dpforest.privacy.gradients import gradient_sums
 from dpforest.privacy.leaves import LeafQuestion, leaf_counts, leaf_labels, leaf_target_sums
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.median_splits import middle_of_target
-from dpforest.records.losses import IntegerLoss
-from dpforest.records.store import LocalStore
+from dpforest.records.local import LocalStore
 from dpforest.schema import NumericFeature, Schema, Target
 from dpforest.tables.encode import Encoding
 from dpforest.tables.frames import Frame
@@ -29,8 +29,8 @@ N = 300
 SCHEMA = Schema((NumericFeature("a", 0, 1), NumericFeature("b", 0, 1)), Target(classes=(0, 1)))
 ENCODING = Encoding.from_schema(SCHEMA, max_bins=4)
 LOSSES = {
-    "pure": IntegerLoss("logistic", 1, 1, 1024, 0.5, 0.2),
-    "gaussian": IntegerLoss("logistic", 1, 2, 1024, 0.5, 0.37),
+    "pure": IntegerLoss(Logistic(), 1, 1024, 0.5, 0.2),
+    "gaussian": IntegerLoss(Logistic(), 2, 1024, 0.5, 0.37),
 }
 PRICES = {"pure": Pure(Fraction(1, 10)), "gaussian": Gaussian(0.05)}
 

@@ -9,14 +9,13 @@ import pytest
 from scipy import sparse
 
 from dpforest import CategoricalFeature, Schema, Target
-from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.strategies import Change, Identity, choose_strategy
 from dpforest.privacy.mechanisms.strategies.choose import build_strategy
-from dpforest.privacy.opening import open_table
+from dpforest.privacy.opening import open_desk
 from dpforest.privacy.populations import SMALL_DOMAIN, Cells, OwnLeaves, half_votes
 from dpforest.privacy.workloads import Question, answer_workloads
 from dpforest.tables.folded import FoldedEncoding
@@ -35,9 +34,11 @@ STUMPS = Paths((3, 2), np.array([[0, -1], [1, -1], [2, -1], [-1, 0], [-1, 1]]))
 
 def open_world(world, *, epsilon=EPSILON, delta=0.0, neighbors="add_remove", draws=None):
     table = np.array(world).reshape(-1, 3)
-    ledger = Ledger(epsilon, delta, Protection(neighbors))
     draws = draws or Draws(0)
-    desk = open_table(Frame(table[:, :2]), table[:, 2], SCHEMA, ledger=ledger, draws=draws)
+    desk = open_desk(
+        Frame(table[:, :2]), table[:, 2], SCHEMA, budget=(epsilon, delta),
+        protection=Protection(neighbors), draws=draws,
+    )  # fmt: skip
     desk.encode(FoldedEncoding.from_schema(SCHEMA))
     return desk
 
@@ -156,7 +157,7 @@ def test_control_a_label_that_settles_equals_changes_by_two_votes():
 
 
 @pytest.mark.parametrize("price", [Pure(0.5), Gaussian(0.3)])
-def test_the_error_of_released_leaf_counts_is_the_expected_one(price):
+def test_the_error_of_released_leaf_values_is_the_expected_one(price):
     """300 releases each: the mean squared error is within 6 standard errors (error rate 1e-8)."""
     world = list(RECORDS) * 3
     table = np.array(world)
@@ -216,8 +217,8 @@ def test_large_domains_are_counted_table_by_table():
     )
     X, y = rng.integers(0, 4, (n, d)), rng.integers(0, 2, n)
     assert 4**d > SMALL_DOMAIN
-    ledger = Ledger(math.inf, 0.0, Protection())
-    desk = open_table(Frame(X), y, schema, ledger=ledger, draws=Draws(0))
+    budget = {"budget": (math.inf, 0.0), "protection": Protection()}
+    desk = open_desk(Frame(X), y, schema, **budget, draws=Draws(0))
     desk.encode(FoldedEncoding.from_schema(schema))
     workload = marginals((4,) * d, [(0, 8), (3,)])
     strategy = build_strategy("marginals", workload, 1)

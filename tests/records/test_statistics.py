@@ -7,29 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.records.losses import IntegerLoss
-from dpforest.records.statistics import (
-    BinCounts,
-    Block,
-    GradientSums,
-    RecordCount,
-    TargetCounts,
-)
-from dpforest.records.store import LocalStore
-from dpforest.schema import NumericFeature, Schema, Target
-from dpforest.tables.encode import Encoding
-from dpforest.tables.frames import Frame
+from dpforest.losses import IntegerLoss, Logistic, Softmax, Squared
+from dpforest.records.blocks import Block
+from dpforest.records.statistics import BinCounts, GradientSums, RecordCount, TargetCounts
+from dpforest.records.store import total_of
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 from dpforest.trees.structure import FeatureBins
 
 LOSSES = {
-    "logistic": IntegerLoss("logistic", 1, 2, 4096, 0.5, 0.37),
-    "logistic, L1": IntegerLoss("logistic", 1, 1, 300, 0.5, 0.2),
-    "softmax": IntegerLoss("softmax", 3, 2, 4096, 0.8, 0.37),
-    "softmax, L1": IntegerLoss("softmax", 3, 1, 1000, 1.3, 0.2),
-    "squared": IntegerLoss("squared", 1, 2, 4096, 1.0, 0.5, center=0.3, width=0.5),
-    "squared, L1": IntegerLoss("squared", 1, 1, 77, 1.0, 0.25, center=0.3, width=0.5),
+    "logistic": IntegerLoss(Logistic(), 2, 4096, 0.5, 0.37),
+    "logistic, L1": IntegerLoss(Logistic(), 1, 300, 0.5, 0.2),
+    "softmax": IntegerLoss(Softmax(3), 2, 4096, 0.8, 0.37),
+    "softmax, L1": IntegerLoss(Softmax(3), 1, 1000, 1.3, 0.2),
+    "squared": IntegerLoss(Squared(0.3, 0.5), 2, 4096, 1.0, 0.5),
+    "squared, L1": IntegerLoss(Squared(0.3, 0.5), 1, 77, 1.0, 0.25),
 }
 
 
@@ -43,15 +35,9 @@ def draw_trees(rng, n_trees=4, depth=3, n_values=(5, 5, 5)):
 def draw_block(rng, loss, n, n_values=(5, 5, 5)):
     bins = np.asfortranarray(rng.integers(0, np.array(n_values) + 1, (n, len(n_values))))
     most = max(2, loss.n_outputs)
-    target = rng.random(n) if loss.kind == "squared" else rng.integers(0, most, n, np.int32)
+    target = rng.random(n) if isinstance(loss.loss, Squared) else rng.integers(0, most, n, np.int32)
     scores = rng.normal(0, 2, (loss.n_outputs, n)).astype(np.float32)
     return Block(np.asfortranarray(bins.astype(np.uint8)), target, None, scores)
-
-
-def total_of(statistic, block):
-    total = np.zeros(statistic.shape, np.int64)
-    statistic.add(block, total)
-    return total
 
 
 def integers_of_each(loss, block):
@@ -104,8 +90,8 @@ def test_the_largest_sums_do_not_spill_into_each_other(name):
     """All records in one leaf, all with the longest integers of one sign."""
     loss = LOSSES[name]
     n = 50_000
-    far = 50.0 if loss.kind == "squared" else 0.0
-    target = np.zeros(n) if loss.kind == "squared" else np.zeros(n, np.int32)
+    far = 50.0 if isinstance(loss.loss, Squared) else 0.0
+    target = np.zeros(n) if isinstance(loss.loss, Squared) else np.zeros(n, np.int32)
     for sign in (1, -1):
         scores = np.full((loss.n_outputs, n), sign * far, np.float32)
         block = Block(np.zeros((n, 1), np.uint8, order="F"), target, None, scores)
@@ -131,7 +117,7 @@ def test_one_record_changes_a_tree_by_at_most_the_grid(name):
         for table in itertools.combinations(WORLD, size):
             columns = np.array([[b, b] for b, _, _ in table], np.uint8).reshape(size, 2)
             target = np.array([y for _, y, _ in table], np.int32)
-            if loss.kind == "squared":
+            if isinstance(loss.loss, Squared):
                 target = target.astype(float)
             scores = np.array([[s for _, _, s in table]], np.float32)
             block = Block(np.asfortranarray(columns), target, None, scores)
@@ -182,67 +168,3 @@ def test_counts_of_the_target_keep_both_ends():
 
 def test_count_of_records():
     assert total_of(RecordCount(), Block(np.zeros((7, 0), np.uint8), np.zeros(7))).tolist() == [7]
-
-
-# The store: records in memory, totalled by threads
-
-SCHEMA = Schema(tuple(NumericFeature(f"x{j}", 0, 1) for j in range(3)), Target(classes=(0, 1, 2)))
-
-
-def make_store(rng, loss, n, n_jobs):
-    encoding = Encoding.from_schema(SCHEMA, max_bins=5)
-    X = rng.random((n, 3))
-    most = max(2, loss.n_outputs)
-    target = rng.random(n) if loss.kind == "squared" else rng.integers(0, most, n, np.int32)
-    store = LocalStore(Frame(X), target, n_jobs=n_jobs)
-    store.encode(encoding, by_feature=True)
-    store.start_scores(loss.n_outputs)
-    return store, encoding.bins(X), target
-
-
-@pytest.mark.parametrize("name", ["logistic", "softmax", "squared"])
-def test_threads_and_blocks_do_not_change_a_total(name):
-    """Scores of released trees included: two rounds over 60,000 records, one thread and three."""
-    loss = LOSSES[name]
-    results = []
-    for n_jobs in (1, 3):
-        rng = np.random.default_rng(3)
-        store, _, _ = make_store(rng, loss, 60_000, n_jobs)
-        trees = draw_trees(rng)
-        values = rng.normal(size=(4, loss.n_outputs, 8)).astype(np.float32)
-        first = store.total(GradientSums(trees, loss))
-        store.add_to_scores(trees, values)
-        results.append((first, store.total(GradientSums(trees, loss))))
-    for one, many in zip(*results, strict=True):
-        np.testing.assert_array_equal(one, many)
-    assert (results[0][0] != results[0][1]).any()
-
-
-def test_scores_are_those_of_the_released_trees():
-    loss = LOSSES["softmax"]
-    rng = np.random.default_rng(4)
-    store, bins, target = make_store(rng, loss, 500, 1)
-    trees = draw_trees(rng)
-    values = rng.normal(size=(4, 3, 8)).astype(np.float32)
-    store.add_to_scores(trees, values)
-    leaf = leaves_of(trees, bins)
-    scores = np.zeros((3, 500), np.float32)
-    for t in range(4):
-        scores += values[t][:, leaf[:, t]]
-    expected = total_of(
-        GradientSums(trees, loss), Block(np.asfortranarray(bins), target, None, scores)
-    )
-    np.testing.assert_array_equal(store.total(GradientSums(trees, loss)), expected)
-
-
-def test_before_binning_records_and_targets_can_be_counted():
-    store = LocalStore(Frame(np.zeros((6, 3))), np.linspace(0, 1, 6), keep=np.array([0, 1, 5]))
-    assert store.total(RecordCount()).tolist() == [3]
-    assert store.total(TargetCounts(0.0, 1.0, 2)).tolist() == [2, 1]
-
-
-def test_a_bounded_table_totals_the_kept_rows_only():
-    X = np.linspace(0, 1, 10)[:, None].repeat(3, axis=1)
-    store = LocalStore(Frame(X), np.zeros(10, np.int32), keep=np.array([0, 9]))
-    store.encode(Encoding.from_schema(SCHEMA, max_bins=2), by_feature=True)
-    assert store.total(BinCounts((0,), 3)).tolist() == [[1, 1, 0]]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpforest.exceptions import SchemaError
-from dpforest.schema import CategoricalFeature, Target
+from dpforest.exceptions import PrivacyLeakWarning, SchemaError
+from dpforest.schema import CategoricalFeature, Schema, Target
 from dpforest.schema.categories import CategoryIndex, distinguishable, double_of, number_of
 
 
@@ -82,3 +82,10 @@ def test_what_is_distinguishable_can_be_declared(values):
 def test_a_number_and_its_spelling_mean_the_same(number):
     assert double_of(str(number)) == double_of(number)
     assert number_of(str(number)) == number_of(number)
+
+
+def test_categories_that_are_read_off_the_records_can_be_told_apart():
+    rows = [["1"], ["1.0"], ["true"], ["a"], ["nan"], [""], [None]]
+    with pytest.warns(PrivacyLeakWarning):
+        schema = Schema.from_frame(rows)
+    assert schema.features[0].categories == ("1", "a")

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpforest.exceptions import PrivacyLeakWarning, SchemaError
-from dpforest.privacy.accounts.ledger import Ledger, Protection, Pure, Spend
+from dpforest.exceptions import ModelFileError, PrivacyLeakWarning, SchemaError
+from dpforest.privacy.accounts.ledger import Ledger, Protection, Spend
+from dpforest.privacy.accounts.mechanisms_used import DiscreteLaplace
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 
 AGE = NumericFeature("age", 0, 120, integer=True)
@@ -248,7 +249,7 @@ def test_from_frame_refuses_fractions_as_classes():
 
 def paid():
     ledger = Ledger(1.0, 0.0, Protection())
-    ledger.debit(Spend("bounds of 'age'", "discrete Laplace", Pure(1.0)))
+    ledger.debit(Spend.of("bounds of 'age'", "discrete Laplace", DiscreteLaplace(1, 1)))
     return Schema((AGE, SEX), Target("ill", classes=(0, 1)), ledger)
 
 
@@ -268,6 +269,20 @@ def test_select_keeps_order_target_and_ledger():
         schema.select("age")
     with pytest.raises(SchemaError, match="at least one feature"):
         schema.select([])
+
+
+def test_a_schema_whose_ledger_was_made_cheaper_is_refused():
+    def spend_of(written):
+        return written["ledger"]["stages"][0]["entries"][0]
+
+    cheaper = paid().to_dict()
+    spend_of(cheaper)["loss"]["epsilon"] = "1/50"
+    with pytest.raises(ModelFileError, match="follows from how it was made"):
+        Schema.from_dict(cheaper)
+    silent = paid().to_dict()
+    spend_of(silent)["made"] = None
+    with pytest.raises(SchemaError, match="does not say what it was made of"):
+        Schema.from_dict(silent)
 
 
 def test_replace_keeps_what_is_not_named():

@@ -7,10 +7,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from dpforest.exceptions import SchemaError
 from dpforest.schema import NumericFeature, Schema
+from dpforest.tables import frames
+from dpforest.tables.encode import Encoding
 from dpforest.tables.frames import Frame, as_column
 
 AB = Schema((NumericFeature("a", 0, 1), NumericFeature("b", 0, 1)))
@@ -211,3 +215,28 @@ def test_one_value_a_record(y):
 def test_more_than_one_value_a_record_is_refused(y):
     with pytest.raises(SchemaError, match=r"^groups"):
         as_column(y, "groups")
+
+
+TYPES = ["i1", "i8", "u8", "f2", "f4", "f8"]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    values=st.lists(st.sampled_from([0, 1, 2.5, 0.1, 7, 100, 2**53 + 1, 2**62 + 1]), min_size=3),
+    types=st.lists(st.sampled_from(TYPES), min_size=4, max_size=4),
+    make=st.sampled_from([pd.DataFrame, pl.DataFrame, pa.table]),
+)
+def test_small_tables_are_read_like_large_ones(values, types, make):
+    # Values beyond a type wrap around or become infinite: any numbers will do.
+    with np.errstate(all="ignore"):
+        columns = {f"c{j}": np.array(values).astype(kind) for j, kind in enumerate(types)}
+    if make is pl.DataFrame:
+        columns = {n: c.astype("f4") if c.dtype == "f2" else c for n, c in columns.items()}
+    table = make(columns)
+    encoding = Encoding.from_schema(
+        Schema([NumericFeature(f"c{j}", 0, 2.0**60, cuts=(0.1, 7, 2.0**53)) for j in range(4)])
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        small = encoding.bins(table)
+        patch.setattr(frames, "SMALL_TABLE", 0)
+        np.testing.assert_array_equal(small, encoding.bins(table))

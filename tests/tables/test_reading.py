@@ -15,14 +15,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest.exceptions import SchemaError
 from dpforest.records.groups import person_codes
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema
-from dpforest.tables import frames
 from dpforest.tables.encode import Encoding, encode_labels, encode_target
 
 NAN = math.nan
@@ -117,6 +115,8 @@ def value_of(value, number=float):
         return number(value.item() if isinstance(value, np.generic) else value)
     except OverflowError:
         return math.copysign(math.inf, 1 if value > 0 else -1)
+    except TypeError:
+        return repr(value)  # NumPy makes times of numbers beside a time
 
 
 def kept(column, values, number=float):
@@ -287,25 +287,3 @@ def test_no_record_merges_or_splits_other_persons(rows, odd):
                 assert large or None in held or (more and alone is None), kind
             else:
                 assert partition(found[: len(ids)]) == expected, kind
-
-
-TYPES = ["i1", "i8", "u8", "f2", "f4", "f8"]
-
-
-@settings(deadline=None, max_examples=60)
-@given(
-    values=st.lists(st.sampled_from([0, 1, 2.5, 0.1, 7, 100, BIG + 1, 2**62 + 1]), min_size=3),
-    types=st.lists(st.sampled_from(TYPES), min_size=4, max_size=4),
-    make=st.sampled_from([pd.DataFrame, pl.DataFrame, pa.table]),
-)
-def test_small_tables_are_read_like_large_ones(values, types, make):
-    # Values beyond a type wrap around or become infinite: any numbers will do.
-    with np.errstate(all="ignore"):
-        columns = {f"c{j}": np.array(values).astype(kind) for j, kind in enumerate(types)}
-    if make is pl.DataFrame:
-        columns = {n: c.astype("f4") if c.dtype == "f2" else c for n, c in columns.items()}
-    table = make(columns)
-    with pytest.MonkeyPatch.context() as patch:
-        small = ENCODING.bins(table)
-        patch.setattr(frames, "SMALL_TABLE", 0)
-        np.testing.assert_array_equal(small, ENCODING.bins(table))

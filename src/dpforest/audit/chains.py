@@ -23,7 +23,6 @@ from dpforest.privacy.inference import infer_schema
 from dpforest.privacy.inference_opening import read_columns
 from dpforest.schema import Schema
 
-
 STRUCTURE = 0  # the seed of public structure where a model has none
 
 

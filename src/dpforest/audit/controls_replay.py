@@ -19,12 +19,11 @@ from dpforest.audit.chains import Chain
 from dpforest.audit.replay_report import ReplayReport
 from dpforest.audit.replaying import replay
 from dpforest.audit.worlds import SMALL_SCHEMA, Table
-from dpforest.forests import base
 from dpforest.forests.boosted import PrivateForestClassifier
 from dpforest.forests.greedy import GreedyForestClassifier
 from dpforest.forests.matrix_predictor import MatrixForestPredictor
 from dpforest.forests.random import RandomDecisionForestClassifier
-from dpforest.privacy import inference, workloads
+from dpforest.privacy import inference, opening, workloads
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.opening import open_ledger
 from dpforest.privacy.accounts.protection import Protection
@@ -255,7 +254,7 @@ def _without_schema() -> Iterator[None]:
     def forgetful(schema: Schema, *terms: Any, **known: Any) -> Ledger:
         return honest(replace(schema, ledger=None), *terms, **known)
 
-    with patch.object(base, "open_ledger", forgetful):
+    with patch.object(opening, "open_ledger", forgetful):
         yield
 
 

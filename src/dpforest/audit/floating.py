@@ -24,7 +24,7 @@ from dpforest.privacy.accounts.spends import Pure
 from dpforest.privacy.counts import count
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.randomness import RandomBits
-from dpforest.privacy.opening import open_table
+from dpforest.privacy.opening import open_desk
 from dpforest.schema import Schema
 from dpforest.schema.features import NumericFeature, Target
 from dpforest.tables.frames import Frame
@@ -104,7 +104,9 @@ def _ours(epsilon: float) -> Sampler:
 
     def sample(t: Table, trials: int, bits: RandomBits) -> NDArray[np.float64]:
         budget = (epsilon, 0.0, Protection())
-        opened = open_table(Frame(t.X), t.y, schema, ledger=Ledger(*budget), draws=Draws(bits))
+        opened = open_desk(
+            Frame(t.X), t.y, schema, budget=budget[:2], protection=budget[2], draws=Draws(bits)
+        )
         counts = [
             count(opened.reopened(Ledger(*budget), Draws(bits)), Pure(epsilon))
             for _ in range(trials)

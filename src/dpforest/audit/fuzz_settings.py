@@ -83,7 +83,7 @@ OPTIONS: dict[str, dict[str, tuple[Any, ...]]] = {
         "max_features": (None, 1, "sqrt"),
         "level_budget": LEVEL_BUDGETS,
         "align": BOTH,
-        "stopping": ("candidate", None),
+        "stopping": ("candidate", "noisy_counts", None),
         "sampling": ("disjoint", "shared", "without_replacement", "without_replacement"),
         "sample_share": (0.5, 0.1, 0.9, 1.0),
         "second_phase": (0.0, 0.4),
@@ -216,7 +216,7 @@ def _draw_estimator(rng: Rng, name: str, persons: int | None) -> PrivateEstimato
             n_jobs=1,
         )
         try:
-            estimator._check_parameters(persons)
+            estimator._check(persons)
         except ValueError:
             continue
         return estimator

@@ -19,9 +19,10 @@ from sklearn.base import clone, is_regressor
 
 from dpforest.audit.worlds import SMALL_REGRESSION, SMALL_SCHEMA, Pair, Table, worst_pairs
 from dpforest.exceptions import NoGuaranteeWarning, PrivacyLeakWarning, SchemaError
-from dpforest.forests.base import PrivateEstimator, Streams
+from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.parameters import check_delta, check_epsilon
 from dpforest.privacy.accounts.ledger import Guarantee
+from dpforest.privacy.accounts.opening import open_ledger
 from dpforest.privacy.accounts.spends import Cost
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.draws import Draws
@@ -124,7 +125,7 @@ class EstimatorGame:
 
     def _budget(self) -> Guarantee:
         model = self._model
-        protection = model._protection(model.max_records_per_group is not None)
+        protection = model._protection(groups=model.max_records_per_group)
         epsilon, delta = check_epsilon(model.epsilon), check_delta(getattr(model, "delta", 0.0))
         return Guarantee(float(epsilon), float(delta), protection, self._releasable)
 
@@ -155,18 +156,20 @@ class _Reopening:
         self._draws = draws
         self._opened: Desk | None = None
 
-    def __call__(
-        self, X: Any, y: Any, groups: Any, streams: Streams, *, continued: bool = False
-    ) -> Desk:
+    def __call__(self, X: Any, y: Any, groups: Any, draws: Draws) -> Desk:
         model = self._model
         # A schema that is read, or a draw among a person's records, belongs to every fit.
         again = groups is not None or model.schema is None
         if self._opened is None or again:
-            secret = Streams(streams.structure, self._draws)
-            self._opened = type(model)._open(model, X, y, groups, secret, continued=continued)
+            self._opened = type(model)._open(model, X, y, groups, self._draws)
             return self._opened
-        reproducible = self._draws.reproducible
-        model.ledger_ = model._open_ledger(model.schema_, False, reproducible, continued)
+        model.ledger_ = open_ledger(
+            model.schema_,
+            model.epsilon,
+            getattr(model, "delta", 0.0),
+            model._protection(groups),
+            self._draws.reproducible,
+        )
         return self._opened.reopened(model.ledger_, self._draws)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.privacy.accounts.accounting import gaussian_epsilon
-from dpforest.privacy.accounts.ledger import Guarantee
+from dpforest.privacy.accounts.guarantee import NOT_FOR_RELEASE, Guarantee
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,7 @@ class AuditReport:
         axes.set_title(
             f"{self.name}: {self.verdict}\nclaimed epsilon {self.claim.epsilon:.3g}, "
             f"proved at least {self.lower_bound:.3g}"
+            + ("" if self.claim.releasable else f"\n{NOT_FOR_RELEASE}")
         )
         axes.legend()
         if path is not None:

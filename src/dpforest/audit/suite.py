@@ -148,12 +148,13 @@ def replays(n_settings: int, tick: Tick) -> str:
         report = control.replay()
         lines.append(f"| {name} | {control.flaw} | {_replayed(report)} |")
     found = fuzz(n_settings, seed=0, tick=tick)
-    settings = f"{found.n_replayed:,} random settings were replayed (seed 0)"
-    verdict = "none" if found.holds else f"**{len(found.broken)}**"
+    broken = f"**{len(found.broken)}**" if found.broken else "none"
     lines.append(
-        f"\n{settings}, {found.n_refused:,} more were refused before anything was spent or found "
-        f"nothing to fit; {verdict} lost more than was claimed, by 1e-9 or more.\n\n{found.table()}\n"
+        f"\n{found.n_replayed:,} random settings were replayed (seed {found.seed}), "
+        f"{found.n_refused:,} more were refused before anything was spent, or had a paid schema of "
+        f"which too little stood out; {broken} lost more than was claimed by 1e-9 or more.\n"
     )
+    lines.append(found.table() + "\n")
     return "\n".join(lines)
 
 

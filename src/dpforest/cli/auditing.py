@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from dpforest.audit import AuditReport, Game, audit, controls, public_estimators, small_versions
-from dpforest.forests.base import PrivateEstimator, load_model
+from dpforest.forests.base import PrivateEstimator
+from dpforest.forests.saving import load_model
 
 Audited = tuple[str, PrivateEstimator | Game]
 

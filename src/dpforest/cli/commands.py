@@ -9,8 +9,8 @@ from rich.console import Console
 from dpforest.cli import demo as demonstration
 from dpforest.cli import inputs, tables
 from dpforest.cli.console import PlainErrors, working
-from dpforest.forests.base import load_model
 from dpforest.forests.files import read_model
+from dpforest.forests.saving import load_model
 from dpforest.forests.signatures import sign_file, signature_of, verify_file
 from dpforest.schema import Schema
 

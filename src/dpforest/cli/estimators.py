@@ -1,7 +1,9 @@
 """The estimators the command line can train, and which it takes when none is asked for."""
 
-from dpforest.forests.base import PrivateEstimator, estimators
+import dpforest
+from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
+from dpforest.forests.saving import estimators
 from dpforest.schema import Schema
 
 
@@ -13,9 +15,10 @@ def flagship(schema: Schema) -> type[PrivateEstimator]:
 
 def find(name: str) -> type[PrivateEstimator]:
     """Return an estimator by its name; ValueError with the known names otherwise."""
-    # A base that estimators share is registered as well, but has no answers to give.
-    known = {each: kind for each, kind in estimators().items() if hasattr(kind, "predict")}
+    # Bases that estimators share and printed forests are registered as well: not for this.
+    known = {each: kind for each, kind in estimators().items() if each in dpforest.__all__}
     if name not in known:
         choices = ", ".join(sorted(known))
         raise ValueError(f"--estimator {name!r} is not known; choose one of: {choices}")
-    return known[name]
+    kind: type[PrivateEstimator] = known[name]
+    return kind

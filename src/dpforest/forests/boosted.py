@@ -12,16 +12,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import target_moments
-from dpforest.forests.links import clipped_logistic, plain_softmax
 from dpforest.forests.plan import TARGET_SHARE, Purse
+from dpforest.losses import Logistic, Loss, Softmax, Squared
 from dpforest.privacy.counts import target_counts
 from dpforest.privacy.desk import Desk
-from dpforest.records.losses import LossKind
 
 TARGET_CELLS = 64
 WIDTHS = 1.0  # residuals are clipped at so many standard deviations of the target
@@ -124,16 +122,11 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
 
     def from_scores(self, scores: NDArray[np.floating[Any]]) -> Values:
         """Turn scores, shape (n_outputs, n), into the probability of each class."""
-        if len(scores) > 1:
-            return plain_softmax(scores.T.astype(np.float64))
-        link = clipped_logistic if self._clipped else expit
-        second = link(scores[0].astype(np.float64))
-        return np.column_stack([1.0 - second, second])
+        return self._loss().predictions(scores, self._clipped)
 
-    def _loss_facts(self) -> dict[str, Any]:
-        self.classes_ = np.array(self.schema_.classes)
-        kind: LossKind = "logistic" if len(self.classes_) == 2 else "softmax"
-        return {"kind": kind, "n_classes": len(self.classes_)}
+    def _loss(self) -> Loss:
+        n_classes = len(self.schema_.classes)
+        return Logistic() if n_classes == 2 else Softmax(n_classes)
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
@@ -185,7 +178,7 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
 
     def from_scores(self, scores: NDArray[np.floating[Any]]) -> Values:
         """Turn scores, shape (1, n), into targets within the declared bounds."""
-        targets = self.target_center_ + self.target_width_ * scores[0].astype(np.float64)
+        targets = self._loss().predictions(scores, self._clipped)
         return np.asarray(np.clip(targets, *self.schema_.target_bounds))
 
     def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
@@ -196,9 +189,8 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
         self.target_width_ = min(high - low, WIDTHS * deviation) if purse.private else high - low
         return TARGET_SHARE
 
-    def _loss_facts(self) -> dict[str, Any]:
-        place = {"center": self.target_center_, "width": self.target_width_}
-        return {"kind": "squared", "n_classes": 1, **place}
+    def _loss(self) -> Loss:
+        return Squared(self.target_center_, self.target_width_)
 
     def _facts(self) -> dict[str, Any]:
         place = {"target_center": self.target_center_, "target_width": self.target_width_}

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
+from dpforest.forests import parameters as checks
+from dpforest.forests.base import Auto, PrivateEstimator
 from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights, needs_bins
 from dpforest.forests.boosting import BoostedTrees, boost
+from dpforest.forests.declared import fitted, parameter
 from dpforest.forests.files import named, of_group
-from dpforest.forests.parameters import (
-    check_count_or_auto,
-    check_positive_or_auto,
-)
 from dpforest.forests.plan import (
     COUNT_SHARE,
     Asked,
@@ -25,88 +23,43 @@ from dpforest.forests.plan import (
     Purse,
     bin_share,
     bin_sizes,
-    make_loss,
+    on_grid,
     plan_boosting,
 )
+from dpforest.losses import Loss
 from dpforest.privacy.counts import count
 from dpforest.privacy.desk import Desk
-from dpforest.schema import Schema
-from dpforest.tables.encode import Encoding
 from dpforest.tables.routing import add_tree_values
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
-
-Auto = Literal["auto"]
 
 
 class BoostedForest(PrivateEstimator):
     """What the classifier and the regressor share; not to be used by itself."""
 
-    feature_importances_: NDArray[np.float64]
+    delta: float = parameter(default=1e-6, check=checks.delta)
+    n_estimators: int | Auto = parameter(default="auto", check=checks.count_or_auto())
+    max_depth: int | Auto = parameter(default="auto", check=checks.count_or_auto())
+    learning_rate: float | Auto = parameter(default="auto", check=checks.positive_or_auto)
+    trees_per_round: int | Auto = parameter(default="auto", check=checks.count_or_auto())
+    warm_start: bool = parameter(default=False)
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        schema: Schema | dict[str, Any] | None = None,
-        n_estimators: int | Auto = "auto",
-        max_depth: int | Auto = "auto",
-        learning_rate: float | Auto = "auto",
-        trees_per_round: int | Auto = "auto",
-        n_hint: int | None = None,
-        warm_start: bool = False,
-        neighbors: Neighbors = "add_remove",
-        max_records_per_group: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.schema = schema
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.trees_per_round = trees_per_round
-        self.n_hint = n_hint
-        self.warm_start = warm_start
-        self.neighbors = neighbors
-        self.max_records_per_group = max_records_per_group
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    forest_: BoostedTrees = fitted()
+    plan_: BoostingPlan = fitted()
+    n_records_: float = fitted()
+    bin_weights_: tuple[NDArray[np.float64] | None, ...] = fitted()
+    feature_importances_: NDArray[np.float64] = fitted()
+    _clipped: bool = fitted()
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Count the records, choose bins, and release the trees.
+    def _trees_to_go_on_from(self) -> int:
+        return self.forest_.trees.n_trees if self.warm_start and self._complete else 0
 
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n, n_features)
-            The features; frames match the schema by name.
-        y : array-like of shape (n,)
-            The target.
-        groups : array-like of shape (n,), optional
-            The person of each record; then persons are protected, not records.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters(groups)
-        before = self.forest_ if self.warm_start and self._complete else None
-        streams = Streams.of(self.random_state, skip=before.trees.n_trees if before else 0)
-        desk = self._open(X, y, groups, streams, continued=before is not None)
-        with self._spending():
-            if before is None:
-                share = self._prepare(desk)
-            else:
-                share = Fraction(1)
-                desk.encode(self.encoding_, by_feature=True)
-            self._boost(desk, streams.structure, share, before)
-        if self.verbose:
-            print(self.ledger_.explain())
-        return self
+    def _train(self, desk: Desk, rng: np.random.Generator) -> None:
+        """Count the records, choose bins, and release the trees; or go on with more trees."""
+        before: BoostedTrees | None = getattr(self, "forest_", None)
+        share = self._prepare(desk) if before is None else Fraction(1)
+        desk.encode(self.encoding_, by_feature=True)
+        self._boost(desk, rng, share, before)
 
     def _prepare(self, desk: Desk) -> Fraction:
         """Pay for a count, for bins and for a look at the target; returns the share left."""
@@ -124,7 +77,6 @@ class BoostedForest(PrivateEstimator):
             desk, self.schema_, self.n_records_, purse.price(share, among=2), bin_sizes(*facts)
         )
         self._keep_bins(bins)
-        desk.encode(self.encoding_, by_feature=True)
         return left - self._look_at_target(desk, purse)
 
     def _boost(
@@ -136,8 +88,7 @@ class BoostedForest(PrivateEstimator):
     ) -> None:
         """Spend the share on trees."""
         purse = Purse(float(self.epsilon), float(self.delta))
-        facts = self._loss_facts()
-        loss = make_loss(purse=purse, price=purse.price(share), steps=1, **facts)
+        loss = on_grid(self._loss(), purse, purse.price(share), steps=1)
         asked = Asked(
             n_trees=_unless_auto(self.n_estimators),
             trees_per_round=_unless_auto(self.trees_per_round),
@@ -159,7 +110,7 @@ class BoostedForest(PrivateEstimator):
             plan = replace(plan, learning_rate=part * plan.learning_rate)
         price = purse.price(share, among=plan.n_trees)
         steps = self.ledger_.protection.steps
-        loss = make_loss(purse=purse, price=price, steps=steps, **facts)
+        loss = on_grid(self._loss(), purse, price, steps)
         grower = ObliviousGrower(
             self.encoding_.feature_bins,
             cut_weights(self.bin_weights_),
@@ -186,21 +137,17 @@ class BoostedForest(PrivateEstimator):
         """What the regressor pays to learn of its target; returns the share spent."""
         return Fraction(0)
 
-    def _loss_facts(self) -> dict[str, Any]:
+    def _loss(self) -> Loss:
         raise NotImplementedError
 
     def _keep_bins(self, bins: PrivateBins) -> None:
-        self.encoding_: Encoding = bins.encoding
+        self.encoding_ = bins.encoding
         self.bin_weights_ = bins.weights
 
-    def _check_parameters(self, groups: Any) -> None:
-        self._check_shared_parameters(groups)
-        check_count_or_auto("n_estimators", self.n_estimators)
-        check_count_or_auto("trees_per_round", self.trees_per_round)
-        check_count_or_auto("max_depth", self.max_depth)
+    def _check(self, groups: Any) -> None:
+        super()._check(groups)
         if self.max_depth != "auto" and self.max_depth > MAX_DEPTH:
             raise ValueError(f"max_depth must be at most {MAX_DEPTH}, got {self.max_depth!r}")
-        check_positive_or_auto("learning_rate", self.learning_rate)
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         """The scores of some records, shape (n_outputs, n)."""

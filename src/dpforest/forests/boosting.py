@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from dpforest.forests.binning import nearest_shares
 from dpforest.forests.plan import BoostingPlan
+from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.gradients import GradientRelease, gradient_sums
-from dpforest.records.losses import IntegerLoss
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
@@ -38,11 +38,12 @@ class BoostedTrees:
         """All rounds as one; the leaves that shallower trees lack are 0."""
         trees = ObliviousTrees.stack([part.trees for part in rounds])
         widest = max(part.values.shape[2] for part in rounds)
-        values = [
-            np.pad(part.values, ((0, 0), (0, 0), (0, widest - part.values.shape[2])))
-            for part in rounds
-        ]
-        return cls(trees, np.concatenate(values))
+        values = np.zeros((trees.n_trees, rounds[0].values.shape[1], widest), np.float32)
+        stop = 0
+        for part in rounds:
+            start, stop = stop, stop + part.trees.n_trees
+            values[start:stop, :, : part.values.shape[2]] = part.values
+        return cls(trees, values)
 
     def __getitem__(self, which: slice) -> BoostedTrees:
         """Some of the trees."""
@@ -87,7 +88,9 @@ def boost(
     label = f"trees of depth {plan.depth}, {plan.trees_per_round} a round"
     for n_trees in _round_sizes(plan):
         trees = grower.draw(n_trees, plan.depth)
-        release = _centred(gradient_sums(desk, trees, loss, price, label))
+        release = gradient_sums(desk, trees, loss, price, label)
+        if loss.loss.gradients_add_up_to_zero:
+            release = _centred(release)
         grower.learn(trees, release.gradients, release.deviation)
         values = leaf_values(release, plan)
         desk.add_to_scores(trees, values)
@@ -104,10 +107,8 @@ def leaf_values(release: GradientRelease, plan: BoostingPlan) -> NDArray[np.floa
 
 
 def _centred(release: GradientRelease) -> GradientRelease:
-    """The gradients of several classes add up to 0; taking out their mean takes out noise."""
+    """Where the gradients of all outputs add up to 0, taking out their mean takes out noise."""
     n_outputs = release.gradients.shape[2]
-    if n_outputs == 1:
-        return release
     gradients = release.gradients - release.gradients.mean(axis=2, keepdims=True)
     deviation = release.deviation * float(np.sqrt(1.0 - 1.0 / n_outputs))
     return release._replace(gradients=gradients, deviation=deviation)

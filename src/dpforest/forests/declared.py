@@ -12,8 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, dataclass_transform
 
-Check = Callable[[str, Any], object]
-"""``check(name, value)`` raises when the value will not do."""
+from dpforest.forests.parameters import Check, choice
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Parameter:
     check: Check | None
 
 
-def parameter(default: Any, check: Check | None = None) -> Any:
+def parameter(*, default: Any, check: Check | None = None) -> Any:
     """Declare a parameter of an estimator.
 
     Parameters
@@ -36,6 +35,11 @@ def parameter(default: Any, check: Check | None = None) -> Any:
     return Parameter(default, check)
 
 
+def one_of(*choices: Any, default: Any) -> Any:
+    """Declare a parameter that is one of a few values."""
+    return Parameter(default, choice(*choices))
+
+
 def fitted(*, init: Literal[False] = False) -> Any:
     """Declare an attribute that ``fit`` sets; there is none before."""
     return _FITTED
@@ -44,16 +48,16 @@ def fitted(*, init: Literal[False] = False) -> Any:
 _FITTED = object()
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(parameter, fitted))
+@dataclass_transform(kw_only_default=True, field_specifiers=(parameter, one_of, fitted))
 class Declared:
     """Gives a class the constructor that its declared parameters ask for.
 
     Examples
     --------
     >>> class Tree(Declared):
-    ...     depth: int = parameter(3)
+    ...     depth: int = parameter(default=3)
     >>> class Forest(Tree):
-    ...     trees: int = parameter(10)
+    ...     trees: int = parameter(default=10)
     >>> Forest(trees=5).depth, list(inspect.signature(Forest).parameters)
     (3, ['depth', 'trees'])
     """

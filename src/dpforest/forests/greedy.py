@@ -8,30 +8,23 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpforest.forests.base import Neighbors, Streams
+from dpforest.forests import parameters as checks
+from dpforest.forests.base import Auto
+from dpforest.forests.declared import one_of, parameter
 from dpforest.forests.greedy_phase import Phase, Values
-from dpforest.forests.greedy_published import check_published
-from dpforest.forests.parameters import (
-    check_choice,
-    check_count,
-    check_count_or_auto,
-    check_number,
-)
-from dpforest.forests.tree_forest import VotingForest
+from dpforest.forests.parameters import check_choice, check_count
+from dpforest.forests.tree_forest import LEAF_VOTING, LeafVoting, VotingForest
 from dpforest.privacy.accounts.spends import exact
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.privacy.desk import Desk
-from dpforest.privacy.mechanisms.greedy_choices import Flaw, Rule, ScoreName, Selection
-from dpforest.privacy.printed import bootstrap, printed_selection, void_for
-from dpforest.schema import Schema
+from dpforest.privacy.greedy_splits import Rule, ScoreName, Selection
 from dpforest.tables.encode import Encoding
 from dpforest.trees.attribute_grower import AttributeGrower
-from dpforest.trees.ensembles import join_forests, keep_trees
+from dpforest.trees.ensembles import join_forests
 from dpforest.trees.growers import MAX_LEAVES, most_trees, refuse_deep_trees
 from dpforest.trees.level_budgets import LEVEL_BUDGETS, LevelBudget, share_out
 from dpforest.trees.level_grower import BINS, LevelGrower
@@ -45,7 +38,13 @@ from dpforest.trees.votes import leaf_votes
 COST_OF_CHILD = Fraction(1, 4)
 FINEST_SHARE = 1 << 40  # the least chance of a record to be in a sample is one in this many
 
-Auto = Literal["auto"]
+
+def _features(name: str, value: Any) -> None:
+    """A whole number, "sqrt" or None."""
+    if isinstance(value, str):
+        check_choice(name, value, ("sqrt", None))
+    elif value is not None:
+        check_count(name, value)
 
 
 class GreedyForestClassifier(VotingForest):
@@ -114,11 +113,6 @@ class GreedyForestClassifier(VotingForest):
         half as often when those classify it well (TpDPRF). Needs ``"without_replacement"``.
     max_bins : int, default=10
         Bins of a numeric feature without declared cuts.
-    published : tuple of str, default=()
-        Flaws of printed algorithms to follow, for research: ``"bootstrap"`` (DiffPRF, DPRF-Gini,
-        TpDPRF), ``"pure_stop"`` (eDPRF), ``"gain_ratio"`` (DPRF-Hou), ``"selective_aggregation"``
-        (DPGDF), ``"misclassified_weights"`` (TpDPRF). A `NoGuaranteeWarning`, and
-        ``ledger_.guarantee`` is None.
     neighbors : {"add_remove", "replace_one"}, default="add_remove"
         Which tables are neighbours.
     max_records_per_group : int, optional
@@ -154,96 +148,36 @@ class GreedyForestClassifier(VotingForest):
     1.0
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        schema: Schema | dict[str, Any] | None = None,
-        n_estimators: int | Auto = "auto",
-        max_depth: int | Auto = "auto",
-        min_support: float = 8.0,
-        n_hint: int | None = None,
-        splits: Literal["multiway", "binary"] = "multiway",
-        criterion: ScoreName = "max",
-        n_bound: int = 100_000,
-        selection: Selection = "permute_and_flip",
-        max_features: int | Literal["sqrt"] | None = None,
-        level_budget: LevelBudget = "harmonic",
-        align: bool = True,
-        stopping: Literal["candidate", "noisy_counts"] | None = "candidate",
-        leaves: Literal["label", "counts"] = "label",
-        voting: Literal["averaging", "majority", "weighted"] = "averaging",
-        sampling: Literal["disjoint", "shared", "without_replacement"] = "disjoint",
-        sample_share: float = 0.5,
-        second_phase: float = 0.0,
-        max_bins: int = 10,
-        published: tuple[Flaw, ...] = (),
-        neighbors: Neighbors = "add_remove",
-        max_records_per_group: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.epsilon = epsilon
-        self.schema = schema
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.min_support = min_support
-        self.n_hint = n_hint
-        self.splits = splits
-        self.criterion = criterion
-        self.n_bound = n_bound
-        self.selection = selection
-        self.max_features = max_features
-        self.level_budget = level_budget
-        self.align = align
-        self.stopping = stopping
-        self.leaves = leaves
-        self.voting = voting
-        self.sampling = sampling
-        self.sample_share = sample_share
-        self.second_phase = second_phase
-        self.max_bins = max_bins
-        self.published = published
-        self.neighbors = neighbors
-        self.max_records_per_group = max_records_per_group
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_estimators: int | Auto = parameter(default="auto", check=checks.count_or_auto())
+    max_depth: int | Auto = parameter(default="auto", check=checks.count_or_auto())
+    min_support: float = parameter(default=8.0, check=checks.number(0.0, math.inf))
+    splits: Literal["multiway", "binary"] = one_of("multiway", "binary", default="multiway")
+    criterion: ScoreName = one_of("gini", "information_gain", "max", "f_max", default="max")
+    n_bound: int = parameter(default=100_000, check=checks.count(low=2))
+    selection: Selection = one_of("permute_and_flip", "exponential", default="permute_and_flip")
+    max_features: int | Literal["sqrt"] | None = parameter(default=None, check=_features)
+    level_budget: LevelBudget = one_of(*LEVEL_BUDGETS, default="harmonic")
+    align: bool = one_of(True, False, default=True)
+    stopping: Literal["candidate", "noisy_counts"] | None = one_of(
+        "candidate", "noisy_counts", None, default="candidate"
+    )
+    leaves: Literal["label", "counts"] = one_of("label", "counts", default="label")
+    voting: LeafVoting = one_of(*LEAF_VOTING, default="averaging")
+    sampling: Literal["disjoint", "shared", "without_replacement"] = one_of(
+        "disjoint", "shared", "without_replacement", default="disjoint"
+    )
+    sample_share: float = parameter(default=0.5, check=checks.number(0.0, 1.0))
+    second_phase: float = parameter(default=0.0, check=checks.number(0.0, 1.0))
+    max_bins: int = parameter(default=10, check=checks.count(low=2))
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Grow the trees level by level and release their leaves.
+    _phase: ClassVar[type[Phase]] = Phase
 
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n, n_features)
-            The features; frames match the schema by name.
-        y : array-like of shape (n,)
-            The classes.
-        groups : array-like of shape (n,), optional
-            The person of each record; then persons are protected, not records.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters(groups)
-        streams = Streams.of(self.random_state)
-        desk = self._open(X, y, groups, streams)
-        if self.published:
-            self._say_there_is_no_guarantee("published")
-            void_for(desk, self._rule().flaws)
-        self.classes_ = np.array(self.schema_.classes)
+    def _train(self, desk: Desk, rng: np.random.Generator) -> None:
+        """Grow the trees level by level and release their leaves."""
         self.encoding_ = Encoding.from_schema(self.schema_, max_bins=self.max_bins)
         desk.encode(self.encoding_)
-        with self._spending():
-            self._grow(desk, *self._plan(desk), streams.structure)
-            self._leaf_votes = leaf_votes(self.leaf_values_, self.voting, streams.structure)
-            if "selective_aggregation" in self.published:
-                self._keep(printed_selection(desk, self.forest_, self._leaf_votes))
-        if self.verbose:
-            print(self.ledger_.explain())
-        return self
+        self._grow(desk, *self._plan(desk), rng)
+        self._leaf_votes = leaf_votes(self.leaf_values_, self.voting, rng)
 
     def _grow(
         self,
@@ -260,15 +194,12 @@ class GreedyForestClassifier(VotingForest):
         forests: list[Forest] = []
         values: list[Values] = []
         for n in (n_trees - later, later) if later else (n_trees,):
-            sampling = self._samples(n, later=bool(forests))
             if forests:
                 votes = leaf_votes(values[0], self.voting, rng)
-                self._draw_harder_samples(desk, sampling, forests[0], votes)
-            elif sampling.kind == "bootstrap":
-                bootstrap(desk, sampling)
+                sampling = self._harder_samples(desk, n, forests[0], votes)
             else:
-                desk.draw_samples(sampling)
-            phase = Phase(
+                sampling = self._first_samples(desk, n)
+            phase = self._phase(
                 desk=desk,
                 n_classes=len(self.classes_),
                 epsilon=unspent if math.isinf(unspent) else unspent * Fraction(n, n_trees),
@@ -284,29 +215,28 @@ class GreedyForestClassifier(VotingForest):
             values.append(released)
         self.forest_, self.leaf_values_ = join_forests(forests), np.concatenate(values)
 
-    def _draw_harder_samples(
-        self, desk: Desk, sampling: TreeSampling, forest: Forest, votes: Values
-    ) -> None:
-        if sampling.kind == "bootstrap":
-            bootstrap(desk, sampling, (forest, votes))
-        else:
-            desk.draw_harder_samples(sampling, forest, votes)
+    def _first_samples(self, desk: Desk, n_trees: int) -> TreeSampling:
+        """Let the trees see their records."""
+        sampling = self._samples(n_trees)
+        desk.draw_samples(sampling)
+        return sampling
 
-    def _samples(self, n_trees: int, *, later: bool) -> TreeSampling:
-        flaw: Flaw = "misclassified_weights" if later else "bootstrap"
-        kind = "bootstrap" if flaw in self.published else self.sampling
+    def _harder_samples(
+        self, desk: Desk, n_trees: int, forest: Forest, votes: Values
+    ) -> TreeSampling:
+        """Let later trees see more of the records that the first ones classify wrong."""
+        sampling = self._samples(n_trees)
+        desk.draw_harder_samples(sampling, forest, votes)
+        return sampling
+
+    def _samples(self, n_trees: int) -> TreeSampling:
         # The sampler draws one of so many; price and draw know the same share.
         share = Fraction(exact(self.sample_share)).limit_denominator(FINEST_SHARE)
-        return TreeSampling(kind, n_trees, max(share, Fraction(1, FINEST_SHARE)))
+        return TreeSampling(self.sampling, n_trees, max(share, Fraction(1, FINEST_SHARE)))
 
     def _rule(self) -> Rule:
         cost = COST_OF_CHILD if self.stopping == "candidate" else None
-        return Rule.of(self.criterion, self.n_bound, self.selection, cost, self.published)
-
-    def _keep(self, trees: NDArray[np.int64]) -> None:
-        self.forest_, leaves = keep_trees(self.forest_, trees)
-        self.leaf_values_ = self.leaf_values_[leaves]
-        self._leaf_votes = self._leaf_votes[leaves]
+        return Rule.of(self.criterion, self.n_bound, self.selection, cost)
 
     def _grower(
         self, n_trees: int, max_leaf_nodes: int, rng: np.random.Generator
@@ -345,49 +275,29 @@ class GreedyForestClassifier(VotingForest):
             depth = max(1, min(int(depth), int((bins.n_values > 1).sum())))
         return int(n_trees), int(depth), max_leaf_nodes
 
-    def _check_parameters(self, groups: Any) -> None:
-        self._check_shared_parameters(groups)
-        check_count_or_auto("n_estimators", self.n_estimators)
-        check_count_or_auto("max_depth", self.max_depth)
+    def _check(self, groups: Any) -> None:
+        super()._check(groups)
         binary = self.splits == "binary"
         refuse_deep_trees(self.n_estimators, self.max_depth if binary else "auto")
-        check_count("max_bins", self.max_bins, low=2)
-        check_count("n_bound", self.n_bound, low=2)
-        if isinstance(self.max_features, str):
-            check_choice("max_features", self.max_features, ("sqrt", None))
-        elif self.max_features is not None:
-            check_count("max_features", self.max_features)
-        check_choice("splits", self.splits, ("multiway", "binary"))
-        check_choice("criterion", self.criterion, ("gini", "information_gain", "max", "f_max"))
-        check_choice("selection", self.selection, ("permute_and_flip", "exponential"))
-        check_choice("level_budget", self.level_budget, LEVEL_BUDGETS)
-        check_choice("align", self.align, (True, False))
-        check_choice("stopping", self.stopping, ("candidate", "noisy_counts", None))
         if self.stopping == "noisy_counts":
             check_choice("level_budget with noisy_counts", self.level_budget, ("hou", "cube_root"))
-        check_choice("leaves", self.leaves, ("label", "counts"))
-        check_choice("voting", self.voting, ("averaging", "majority", "weighted"))
-        check_choice("sampling", self.sampling, ("disjoint", "shared", "without_replacement"))
-        check_published(self)
-        self._check_samples()
-        self._rule()  # refuses a bound that its table would not hold
-
-    def _check_samples(self) -> None:
-        check_number("min_support", self.min_support, 0.0, math.inf)
-        check_number("second_phase", self.second_phase, 0.0, 1.0)
         if self.second_phase == 1 or (self.second_phase and self.n_estimators == 1):
             raise ValueError(
                 "second_phase needs trees of a first phase: use a share below 1 and at least two "
                 "trees, or second_phase=0"
             )
-        check_number("sample_share", self.sample_share, 0.0, 1.0)
         if not self.sample_share:
             raise ValueError(
                 "sample_share must be above 0: a tree that sees no record says nothing"
             )
-        weighted = "misclassified_weights" in self.published
-        if self.second_phase and self.sampling != "without_replacement" and not weighted:
+        samples = self.sampling == "without_replacement"
+        if self.second_phase and self._needs_samples() and not samples:
             raise ValueError(
                 "second_phase draws samples by what the first phase says of a record: use "
                 "sampling='without_replacement'"
             )
+        self._rule()  # refuses a bound that its table would not hold
+
+    def _needs_samples(self) -> bool:
+        """Whether a second phase goes with samples only."""
+        return True

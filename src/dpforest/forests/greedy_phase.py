@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from dpforest.privacy.accounts.spends import Amount
 from dpforest.privacy.accounts.tree_sampling import Span, TreeSampling
 from dpforest.privacy.desk import Desk
-from dpforest.privacy.greedy_splits import choose_attributes, node_counts
-from dpforest.privacy.leaves import LeafQuestion, leaf_counts, leaf_labels
-from dpforest.privacy.mechanisms.greedy_choices import Rule
+from dpforest.privacy.greedy_splits import Rule, choose_attributes, node_counts
+from dpforest.privacy.leaves import LeafQuestion, LeafRelease, leaf_counts, leaf_labels
 from dpforest.trees.attribute_grower import AttributeGrower, AttributeQuestion
 from dpforest.trees.level_budgets import LevelShares
 from dpforest.trees.level_grower import LevelGrower, SplitQuestion
@@ -96,12 +95,13 @@ class Phase:
             spans = debits = [*map(self._span_of_counts, range(levels)), rest]
         else:  # all leaves alike
             spans, debits, choices = [rest], [rest], np.zeros_like(choices)
-        printed = "pure_stop" in self.rule.flaws
-        question = LeafQuestion(
-            forest, self.n_classes, choices, spans, debits, self.sampling, printed
-        )
-        release = leaf_labels if self.leaves == "label" else leaf_counts
-        return release(self.desk, question).values
+        question = LeafQuestion(forest, self.n_classes, choices, spans, debits, self.sampling)
+        if self.leaves == "label":
+            return self._labels(question).values
+        return leaf_counts(self.desk, question).values
+
+    def _labels(self, question: LeafQuestion) -> LeafRelease:
+        return leaf_labels(self.desk, question)
 
     @property
     def _leaves_have_levels(self) -> bool:

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dpforest.forests.base import Neighbors, Streams
 from dpforest.forests.binning import BinSizes, choose_bins, needs_bins
+from dpforest.forests.declared import fitted, one_of
 from dpforest.forests.files import named, of_group
 from dpforest.forests.matrix_base import (
     MatrixForest,
-    MatrixVoting,
     class_votes,
     price_each,
     prior_of,
     probabilities,
     total_of,
 )
-from dpforest.forests.matrix_plan import Auto, Plan
-from dpforest.forests.parameters import check_choice
+from dpforest.forests.matrix_plan import Plan
 from dpforest.privacy.accounts.spends import Pure, exact
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.leaves import LeafQuestion, leaf_counts
 from dpforest.privacy.populations import Cells
-from dpforest.privacy.workloads import Answers, Choice, Question, answer_workloads
-from dpforest.schema import Schema
+from dpforest.privacy.workloads import Answers, Question, answer_workloads
 from dpforest.tables.folded import FoldedEncoding
 from dpforest.tables.routing import add_leaf_values
 from dpforest.trees.structure import Forest
@@ -139,82 +136,28 @@ class MatrixForestClassifier(MatrixForest):
            [1, 4]])
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        schema: Schema | dict[str, Any] | None = None,
-        n_estimators: int | Auto = "auto",
-        max_depth: int | Auto = "auto",
-        n_ensembles: int | Auto = "auto",
-        features_per_ensemble: int | Auto = "auto",
-        n_hint: int | None = None,
-        strategy: str = "auto",
-        sampling: Literal["shared", "disjoint"] = "shared",
-        voting: MatrixVoting = "log_odds",
-        max_bins: int = 5,
-        cuts: Literal["schema", "quantiles"] = "schema",
-        neighbors: Neighbors = "add_remove",
-        max_records_per_group: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            schema=schema,
-            n_estimators=n_estimators,
-            max_depth=max_depth,
-            n_ensembles=n_ensembles,
-            features_per_ensemble=features_per_ensemble,
-            n_hint=n_hint,
-            strategy=strategy,
-            voting=voting,
-            max_bins=max_bins,
-            neighbors=neighbors,
-            max_records_per_group=max_records_per_group,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.sampling = sampling
-        self.cuts = cuts
+    sampling: Literal["shared", "disjoint"] = one_of("shared", "disjoint", default="shared")
+    cuts: Literal["schema", "quantiles"] = one_of("schema", "quantiles", default="schema")
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Grow the trees, choose the strategies and release the leaf counts.
+    leaf_values_: NDArray[np.float64] = fitted()
+    leaf_deviations_: NDArray[np.float64] = fitted()
+    prior_: Prior | None = fitted()
 
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n, n_features)
-        y : array-like of shape (n,)
-        groups : array-like of shape (n,), optional
-            The person of each record; then persons are protected, not records.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters(groups)
-        streams = Streams.of(self.random_state)
-        desk = self._prepare(X, y, groups, streams)
-        with self._spending():
-            paid_cuts = self.cuts == "quantiles" and bool(needs_bins(self.schema_))
-            known = paid_cuts or self.max_depth == "auto" or self.n_hint is not None
-            n_records = self._number_of_records(desk) if known else None
-            if paid_cuts and n_records is not None:
-                self._choose_cuts(desk, n_records)
-            self._grow(self._plan(float(self.epsilon), n_records), streams.structure)
-            self.choices_: list[Choice] = []
-            release = self._release if self.sampling == "shared" else self._release_disjoint
-            released = release(desk)
-            self.leaf_values_ = np.concatenate([a.values for a in released])
-            self.leaf_deviations_ = np.concatenate([a.deviations for a in released])
-            self.prior_ = prior_of(released)
-        if self.verbose:
-            print(self.ledger_.explain())
-        return self
+    def _train(self, desk: Desk, rng: np.random.Generator) -> None:
+        """Grow the trees, choose the strategies and release the leaf counts."""
+        self._encode(desk)
+        paid_cuts = self.cuts == "quantiles" and bool(needs_bins(self.schema_))
+        known = paid_cuts or self.max_depth == "auto" or self.n_hint is not None
+        n_records = self._number_of_records(desk) if known else None
+        if paid_cuts and n_records is not None:
+            self._choose_cuts(desk, n_records)
+        self._grow(self._plan(float(self.epsilon), n_records), rng)
+        self.choices_ = []
+        release = self._release if self.sampling == "shared" else self._release_disjoint
+        released = release(desk)
+        self.leaf_values_ = np.concatenate([a.values for a in released])
+        self.leaf_deviations_ = np.concatenate([a.deviations for a in released])
+        self.prior_ = prior_of(released)
 
     def workloads(self) -> list[Workload]:
         """The leaves of each ensemble as queries over its domain: T of the paper."""
@@ -236,10 +179,8 @@ class MatrixForestClassifier(MatrixForest):
         votes = self.votes(X)
         return np.asarray(self.classes_[votes.argmax(axis=1)])
 
-    def _check_parameters(self, groups: Any) -> None:
-        super()._check_parameters(groups)
-        check_choice("sampling", self.sampling, ("shared", "disjoint"))
-        check_choice("cuts", self.cuts, ("schema", "quantiles"))
+    def _check(self, groups: Any) -> None:
+        super()._check(groups)
         if self.sampling == "disjoint" and (self.delta or self.strategy not in ("auto", "laplace")):
             raise ValueError(
                 "sampling='disjoint' adds Laplace noise to each tree: leave strategy and delta as "

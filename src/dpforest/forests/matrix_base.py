@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin
 
-from dpforest.forests.base import Neighbors, PrivateEstimator, Streams
-from dpforest.forests.matrix_plan import Auto, Facts, Plan, make_plan
-from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
+from dpforest.forests import parameters as checks
+from dpforest.forests.base import Auto, PrivateEstimator
+from dpforest.forests.declared import fitted, one_of, parameter
+from dpforest.forests.matrix_plan import Facts, Plan, make_plan
 from dpforest.privacy.accounts.accounting import mu_for
 from dpforest.privacy.accounts.spends import Amount, Gaussian, Price, Pure, exact
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.workloads import STRATEGIES, Answers, Choice, choose_strategies
-from dpforest.schema import Schema
 from dpforest.tables.folded import FoldedEncoding
 from dpforest.trees.ensembles import Ensemble, grow_ensembles, join_forests
+from dpforest.trees.structure import Forest
 from dpforest.trees.votes import Prior, log_shares, mean_shares, normalise, pooled_prior
 from dpforest.trees.workloads import Paths, Rows, Workload
 
@@ -34,60 +35,28 @@ ALL_OF_IT = Fraction(1)
 class MatrixForest(ClassifierMixin, PrivateEstimator):
     """Base of the classifier and the predictor."""
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        schema: Schema | dict[str, Any] | None = None,
-        n_estimators: int | Auto = "auto",
-        max_depth: int | Auto = "auto",
-        n_ensembles: int | Auto = "auto",
-        features_per_ensemble: int | Auto = "auto",
-        n_hint: int | None = None,
-        strategy: str = "auto",
-        voting: MatrixVoting = "log_odds",
-        max_bins: int = 5,
-        neighbors: Neighbors = "add_remove",
-        max_records_per_group: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.schema = schema
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.n_ensembles = n_ensembles
-        self.features_per_ensemble = features_per_ensemble
-        self.n_hint = n_hint
-        self.strategy = strategy
-        self.voting = voting
-        self.max_bins = max_bins
-        self.neighbors = neighbors
-        self.max_records_per_group = max_records_per_group
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    delta: float = parameter(default=0.0, check=checks.delta)
+    n_estimators: int | Auto = parameter(default="auto", check=checks.count_or_auto())
+    max_depth: int | Auto = parameter(default="auto", check=checks.count_or_auto())
+    n_ensembles: int | Auto = parameter(default="auto", check=checks.count_or_auto())
+    features_per_ensemble: int | Auto = parameter(default="auto", check=checks.count_or_auto())
+    strategy: str = one_of("auto", *STRATEGIES, default="auto")
+    voting: MatrixVoting = one_of(*VOTING, default="log_odds")
+    max_bins: int = parameter(default=5, check=checks.count(low=2))
 
-    def _check_parameters(self, groups: Any) -> None:
-        self._check_shared_parameters(groups)
-        for name in ("n_estimators", "max_depth", "n_ensembles", "features_per_ensemble"):
-            check_count_or_auto(name, getattr(self, name))
+    plan_: Plan = fitted()
+    ensembles_: list[Ensemble] = fitted()
+    forest_: Forest = fitted()
+    choices_: list[Choice] = fitted()
+
+    def _check(self, groups: Any) -> None:
+        super()._check(groups)
         if "auto" not in (self.n_ensembles, self.n_estimators):
             _refuse_empty_ensembles(int(self.n_ensembles), int(self.n_estimators))
-        check_choice("voting", self.voting, VOTING)
-        check_choice("strategy", self.strategy, ("auto", *STRATEGIES))
-        check_count("max_bins", self.max_bins, low=2)
 
-    def _prepare(self, X: Any, y: Any, groups: Any, streams: Streams) -> Desk:
-        """Check everything, open the table and bin it; nothing is spent."""
-        desk = self._open(X, y, groups, streams)
-        self.classes_ = np.array(self.schema_.classes)
+    def _encode(self, desk: Desk) -> None:
         self.encoding_ = FoldedEncoding.from_schema(self.schema_, max_bins=self.max_bins)
         desk.encode(self.encoding_)
-        return desk
 
     def _grow(self, plan: Plan, rng: np.random.Generator) -> None:
         _refuse_empty_ensembles(plan.n_ensembles, plan.n_trees)

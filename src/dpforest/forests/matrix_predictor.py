@@ -6,29 +6,28 @@ import hashlib
 import threading
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Self
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from dpforest.exceptions import BudgetExceededError
-from dpforest.forests.base import Neighbors, Streams
+from dpforest.forests import parameters as checks
+from dpforest.forests.declared import fitted, one_of, parameter
 from dpforest.forests.matrix_base import (
     ALL_OF_IT,
     MatrixForest,
-    MatrixVoting,
     price_each,
     prior_of,
     probabilities,
     total_of,
 )
-from dpforest.forests.matrix_plan import AUTO_VOTERS, Auto
-from dpforest.forests.parameters import check_choice, check_epsilon
+from dpforest.forests.matrix_plan import AUTO_VOTERS
 from dpforest.privacy.accounts.spends import exact
+from dpforest.privacy.desk import Desk
 from dpforest.privacy.populations import Cells, OwnLeaves, Population
 from dpforest.privacy.workloads import Answers, Question, answer_workloads, class_totals, one_by_one
-from dpforest.schema import Schema
 from dpforest.tables.routing import find_leaves
 from dpforest.trees.ensembles import Ensemble
 from dpforest.trees.votes import lean_to_prior, log_shares
@@ -107,72 +106,19 @@ class MatrixForestPredictor(MatrixForest):
     (True, 1.0)
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        epsilon_per_batch: float | None = None,
-        delta: float = 0.0,
-        schema: Schema | dict[str, Any] | None = None,
-        n_estimators: int | Auto = "auto",
-        max_depth: int | Auto = "auto",
-        n_ensembles: int | Auto = "auto",
-        features_per_ensemble: int | Auto = "auto",
-        n_hint: int | None = None,
-        mode: Mode = "batch",
-        strategy: str = "auto",
-        voting: MatrixVoting = "log_odds",
-        max_bins: int = 5,
-        neighbors: Neighbors = "add_remove",
-        max_records_per_group: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            schema=schema,
-            n_estimators=n_estimators,
-            max_depth=max_depth,
-            n_ensembles=n_ensembles,
-            features_per_ensemble=features_per_ensemble,
-            n_hint=n_hint,
-            strategy=strategy,
-            voting=voting,
-            max_bins=max_bins,
-            neighbors=neighbors,
-            max_records_per_group=max_records_per_group,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.epsilon_per_batch = epsilon_per_batch
-        self.mode = mode
+    epsilon_per_batch: float | None = parameter(default=None, check=checks.optional(checks.epsilon))
+    mode: Mode = one_of("batch", "subsample", default="batch")
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Keep the records and grow the trees; releases nothing, spends nothing.
+    _desk: Desk = fitted()
+    _answered: dict[bytes, NDArray[np.float64]] = fitted()
 
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n, n_features)
-        y : array-like of shape (n,)
-        groups : array-like of shape (n,), optional
-            The person of each record; then persons are protected, not records.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters(groups)
-        streams = Streams.of(self.random_state)
-        desk = self._prepare(X, y, groups, streams)
+    def _train(self, desk: Desk, rng: np.random.Generator) -> None:
+        """Keep the records and grow the trees; releases nothing, spends nothing."""
+        self._encode(desk)
         plan = self._plan(self._batch_epsilon(), float(self.n_hint) if self.n_hint else None)
-        self._grow(plan, streams.structure)
-        self._answered: dict[bytes, NDArray[np.float64]] = {}
+        self._grow(plan, rng)
+        self._answered = {}
         self._desk = desk
-        self._complete = True
-        return self
 
     def _forget(self) -> None:
         """Drop an earlier fit, and with it the records."""
@@ -299,16 +245,14 @@ class MatrixForestPredictor(MatrixForest):
     def _batch_epsilon(self) -> float:
         return float(self.epsilon if self.epsilon_per_batch is None else self.epsilon_per_batch)
 
-    def _check_parameters(self, groups: Any) -> None:
-        super()._check_parameters(groups)
-        check_choice("mode", self.mode, ("batch", "subsample"))
+    def _check(self, groups: Any) -> None:
+        super()._check(groups)
         if self.mode == "batch" and self.voting == "hard":
             raise ValueError(
                 "voting='hard' needs mode='subsample': where trees share records, one record can "
                 "turn the label of a leaf of every tree"
             )
         if self.epsilon_per_batch is not None:
-            check_epsilon(self.epsilon_per_batch)
             if self.epsilon_per_batch > self.epsilon:
                 raise ValueError(
                     f"epsilon_per_batch must be at most epsilon, got {self.epsilon_per_batch!r} "

@@ -14,18 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from dpforest.forests.base import Neighbors
-from dpforest.forests.median_base import Auto, MedianForest
-from dpforest.forests.parameters import check_choice
-from dpforest.forests.tree_forest import VotingForest
+from dpforest.forests.declared import one_of, parameter
+from dpforest.forests.median_base import MedianForest, between_0_and_1
+from dpforest.forests.tree_forest import LEAF_VOTING, LeafVoting, VotingForest
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.leaves import LeafQuestion, leaf_counts, leaf_labels, leaf_target_sums
 from dpforest.privacy.median_splits import middle_of_target
-from dpforest.privacy.printed import printed_means
-from dpforest.schema import Schema
 from dpforest.tables.routing import add_leaf_values
-from dpforest.trees.level_grower import Categories, Choice
 from dpforest.trees.pruning import lean_on_parents
 from dpforest.trees.votes import leaf_votes
 
@@ -79,9 +75,6 @@ class MedianForestClassifier(VotingForest, MedianForest):
         As in `RandomDecisionForestClassifier`.
     max_bins : int, default=255
         Bins of a numeric feature without declared cuts.
-    variant : {None, "as_published"}, default=None
-        The printed algorithm, for research: DiPriMe with ``cuts="range"``, DPRF_thesis with
-        ``cuts="grid"``. A `NoGuaranteeWarning`, and ``ledger_.guarantee`` is None.
     neighbors : {"add_remove", "replace_one"}, default="add_remove"
         Which tables are neighbours.
     max_records_per_group : int, optional
@@ -117,57 +110,11 @@ class MedianForestClassifier(VotingForest, MedianForest):
     1.0
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        schema: Schema | dict[str, Any] | None = None,
-        n_estimators: int | Auto = "auto",
-        max_depth: int | Auto = "auto",
-        n_hint: int | None = None,
-        n_candidates: int = 10,
-        rho: float = 0.6,
-        splits: Literal["median", "random"] = "median",
-        choice: Choice = "attribute",
-        sampling: Literal["shared", "disjoint"] = "disjoint",
-        cuts: Literal["range", "grid"] = "range",
-        categories: Categories = "subset",
-        leaves: Literal["counts", "label"] = "counts",
-        voting: Literal["averaging", "majority", "weighted"] = "averaging",
-        max_bins: int = 255,
-        variant: Literal["as_published"] | None = None,
-        neighbors: Neighbors = "add_remove",
-        max_records_per_group: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            schema=schema,
-            n_estimators=n_estimators,
-            max_depth=max_depth,
-            n_hint=n_hint,
-            n_candidates=n_candidates,
-            rho=rho,
-            splits=splits,
-            choice=choice,
-            sampling=sampling,
-            cuts=cuts,
-            categories=categories,
-            max_bins=max_bins,
-            variant=variant,
-            neighbors=neighbors,
-            max_records_per_group=max_records_per_group,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.leaves = leaves
-        self.voting = voting
+    rho: float = parameter(default=0.6, check=between_0_and_1)
+    leaves: Literal["counts", "label"] = one_of("counts", "label", default="counts")
+    voting: LeafVoting = one_of(*LEAF_VOTING, default="averaging")
 
     def _target(self) -> int:
-        self.classes_ = np.array(self.schema_.classes)
         return len(self.classes_)
 
     def _release(self, desk: Desk, rng: np.random.Generator) -> None:
@@ -178,11 +125,6 @@ class MedianForestClassifier(VotingForest, MedianForest):
         question = LeafQuestion.alike(self.forest_, n_classes, epsilon, sampling)
         self.leaf_values_ = release(desk, question).values
         self._leaf_votes = leaf_votes(self.leaf_values_, self.voting, rng)
-
-    def _check_parameters(self, groups: Any) -> None:
-        super()._check_parameters(groups)
-        check_choice("leaves", self.leaves, ("counts", "label"))
-        check_choice("voting", self.voting, ("averaging", "majority", "weighted"))
 
 
 class MedianForestRegressor(RegressorMixin, MedianForest):
@@ -196,7 +138,7 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
     Parameters
     ----------
     epsilon, schema, n_estimators, max_depth, n_hint, n_candidates, rho, splits, choice, sampling, \
-    cuts, categories, max_bins, variant, neighbors, max_records_per_group, random_state, n_jobs, \
+    cuts, categories, max_bins, neighbors, max_records_per_group, random_state, n_jobs, \
     verbose
         As in `MedianForestClassifier`; the schema's target declares bounds, and `rho` is 0.5 by
         default, as noise in means tells more than noise in votes.
@@ -233,7 +175,7 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
 
     def _target_of_splits(self, desk: Desk) -> tuple[float, float]:
         """Splits look at the middle half of the targets: their error has less to hide there."""
-        if self.variant is not None or math.isinf(self.epsilon):
+        if math.isinf(self.epsilon):
             return self._target()
         epsilon = Fraction(desk.ledger.unspent_epsilon) * MIDDLE_SHARE
         return middle_of_target(desk, self._target(), epsilon)
@@ -241,10 +183,6 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
     def _release(self, desk: Desk, rng: np.random.Generator) -> None:
         epsilon = desk.ledger.unspent_epsilon
         sampling = TreeSampling(self.sampling, self.forest_.n_trees)
-        if self.variant is not None:
-            means = printed_means(desk, self.forest_, self._target(), epsilon, sampling)
-            self.leaf_values_ = means[:, np.newaxis]
-            return
         sums = leaf_target_sums(desk, self.forest_, self._target(), epsilon, sampling)
         variance = float(sums.deviations[0]) ** 2
         self.leaf_values_ = lean_on_parents(self.forest_, sums.values, variance)[:, 1:]

@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.forests.base import Neighbors, Streams
-from dpforest.forests.parameters import check_choice, check_count, check_count_or_auto
+from dpforest.forests import parameters as checks
+from dpforest.forests.base import Auto
+from dpforest.forests.declared import one_of, parameter
 from dpforest.forests.tree_forest import TreeForest
 from dpforest.privacy.accounts.spends import Amount, exact
 from dpforest.privacy.accounts.tree_sampling import Span, TreeSampling
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.median_splits import choose_median_splits
-from dpforest.privacy.printed import printed_splits
 from dpforest.privacy.tree_payments import whole
-from dpforest.schema import NumericFeature, Schema
+from dpforest.schema import NumericFeature
 from dpforest.tables.encode import Encoding
 from dpforest.trees.balance import auto_depth, auto_trees
 from dpforest.trees.growers import grow_binary, most_trees, refuse_deep_trees
@@ -28,7 +28,6 @@ from dpforest.trees.level_grower import (
     Categories,
     Choice,
     LevelGrower,
-    Published,
     SplitQuestion,
 )
 from dpforest.trees.structure import Forest
@@ -36,86 +35,40 @@ from dpforest.trees.structure import Forest
 GRID_CUTS = 10
 LENGTH_UNITS = 1 << 20  # the length of a feature's range, in whole numbers
 
-Auto = Literal["auto"]
 Target = int | tuple[float, float]  # the number of classes, or bounds
 Values = NDArray[np.float64]
+
+
+def between_0_and_1(name: str, value: Any) -> None:
+    """Check that a parameter lies strictly between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
+        raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}")
 
 
 class MedianForest(TreeForest):
     """What the classifier and the regressor share; not to be used by itself."""
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        schema: Schema | dict[str, Any] | None = None,
-        n_estimators: int | Auto = "auto",
-        max_depth: int | Auto = "auto",
-        n_hint: int | None = None,
-        n_candidates: int = 10,
-        rho: float = 0.5,
-        splits: Literal["median", "random"] = "median",
-        choice: Choice = "attribute",
-        sampling: Literal["shared", "disjoint"] = "disjoint",
-        cuts: Literal["range", "grid"] = "range",
-        categories: Categories = "subset",
-        max_bins: int = 255,
-        variant: Literal["as_published"] | None = None,
-        neighbors: Neighbors = "add_remove",
-        max_records_per_group: int | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.epsilon = epsilon
-        self.schema = schema
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.n_hint = n_hint
-        self.n_candidates = n_candidates
-        self.rho = rho
-        self.splits = splits
-        self.choice = choice
-        self.sampling = sampling
-        self.cuts = cuts
-        self.categories = categories
-        self.max_bins = max_bins
-        self.variant = variant
-        self.neighbors = neighbors
-        self.max_records_per_group = max_records_per_group
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_estimators: int | Auto = parameter(default="auto", check=checks.count_or_auto())
+    max_depth: int | Auto = parameter(default="auto", check=checks.count_or_auto())
+    n_candidates: int = parameter(default=10, check=checks.count())
+    rho: float = parameter(default=0.5, check=between_0_and_1)
+    splits: Literal["median", "random"] = one_of("median", "random", default="median")
+    choice: Choice = one_of("pay", "joint", "attribute", default="attribute")
+    sampling: Literal["shared", "disjoint"] = one_of("shared", "disjoint", default="disjoint")
+    cuts: Literal["range", "grid"] = one_of("range", "grid", default="range")
+    categories: Categories = one_of("subset", "one_vs_rest", default="subset")
+    max_bins: int = parameter(default=255, check=checks.count(low=2))
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Grow the trees level by level and release their leaves.
-
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n, n_features)
-            The features; frames match the schema by name.
-        y : array-like of shape (n,)
-            The target.
-        groups : array-like of shape (n,), optional
-            The person of each record; then persons are protected, not records.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters(groups)
-        streams = Streams.of(self.random_state)
-        desk = self._open(X, y, groups, streams)
-        if self.variant is not None:
-            self._say_there_is_no_guarantee("variant")
+    def _train(self, desk: Desk, rng: np.random.Generator) -> None:
+        """Grow the trees level by level and release their leaves."""
         self.encoding_ = Encoding.from_schema(self.schema_, max_bins=self.max_bins)
         desk.encode(self.encoding_)
-        with self._spending():
-            self.forest_ = self._grow(desk, streams.structure)
-            self._release(desk, streams.structure)
-        if self.verbose:
-            print(self.ledger_.explain())
-        return self
+        self.forest_ = self._grow(desk, rng)
+        self._release(desk, rng)
+
+    def _check(self, groups: Any) -> None:
+        super()._check(groups)
+        refuse_deep_trees(self.n_estimators, self.max_depth)
 
     def _grow(self, desk: Desk, rng: np.random.Generator) -> Forest:
         """Spend rho of what a count leaves on splits, evenly over the levels."""
@@ -174,28 +127,7 @@ class MedianForest(TreeForest):
         span: Span,
         sampling: TreeSampling,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        if self.variant is None:
-            return choose_median_splits(desk, question, target, self.choice, span, sampling)
-        printed: Published = "thesis" if self.cuts == "grid" else "diprime"
-        return printed_splits(desk, question, target, printed, span, sampling)
-
-    def _check_parameters(self, groups: Any) -> None:
-        self._check_shared_parameters(groups)
-        check_count_or_auto("n_estimators", self.n_estimators)
-        check_count_or_auto("max_depth", self.max_depth)
-        refuse_deep_trees(self.n_estimators, self.max_depth)
-        check_count("n_candidates", self.n_candidates)
-        check_count("max_bins", self.max_bins, low=2)
-        if isinstance(self.rho, bool) or not isinstance(self.rho, Real) or not 0 < self.rho < 1:
-            raise ValueError(f"rho must be a number between 0 and 1, got {self.rho!r}")
-        check_choice("splits", self.splits, ("median", "random"))
-        check_choice("choice", self.choice, ("pay", "joint", "attribute"))
-        check_choice("sampling", self.sampling, ("shared", "disjoint"))
-        check_choice("cuts", self.cuts, ("range", "grid"))
-        check_choice("categories", self.categories, ("subset", "one_vs_rest"))
-        check_choice("variant", self.variant, (None, "as_published"))
-        if self.variant is not None and self.splits == "random":
-            raise ValueError("variant='as_published' is about median splits: use splits='median'")
+        return choose_median_splits(desk, question, target, self.choice, span, sampling)
 
 
 def cut_lengths(encoding: Encoding, *, even: bool) -> NDArray[np.int64]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any
+
+Check = Callable[[str, Any], object]
+"""``check(name, value)`` raises TypeError or ValueError when the value will not do."""
 
 
 def check_epsilon(epsilon: Any) -> float:
@@ -49,7 +52,7 @@ def check_count_or_auto(name: str, value: Any, low: int = 1) -> None:
         check_count(name, value, low)
 
 
-def check_positive_or_auto(name: str, value: Any) -> None:
+def positive_or_auto(name: str, value: Any) -> None:
     """A positive number, or "auto"."""
     if isinstance(value, str):
         check_choice(name, value, ("auto",))
@@ -72,3 +75,47 @@ def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
     if not any(value is choice or value == choice for choice in choices):
         listed = ", ".join(map(repr, choices))
         raise ValueError(f"{name} must be one of {listed}, got {value!r}")
+
+
+# Checks of declared parameters: ``check(name, value)``, as `dpforest.forests.declared` calls them.
+
+
+def epsilon(name: str, value: Any) -> None:
+    """See `check_epsilon`."""
+    check_epsilon(value)
+
+
+def delta(name: str, value: Any) -> None:
+    """See `check_delta`."""
+    check_delta(value)
+
+
+def threads(name: str, value: Any) -> None:
+    """A number of threads, or None for all cores."""
+    if value is not None and value == 0:
+        raise ValueError(f"{name} must not be 0: use a number of threads, or None for all cores")
+
+
+def count(low: int = 1) -> Check:
+    """A whole number of at least ``low``."""
+    return lambda name, value: check_count(name, value, low)
+
+
+def count_or_auto(low: int = 1) -> Check:
+    """A whole number of at least ``low``, or "auto"."""
+    return lambda name, value: check_count_or_auto(name, value, low)
+
+
+def number(low: float, high: float) -> Check:
+    """A number from ``low`` to ``high``."""
+    return lambda name, value: check_number(name, value, low, high)
+
+
+def choice(*choices: Any) -> Check:
+    """One of the choices."""
+    return lambda name, value: check_choice(name, value, choices)
+
+
+def optional(check: Check) -> Check:
+    """None, or what another check asks."""
+    return lambda name, value: None if value is None else check(name, value)

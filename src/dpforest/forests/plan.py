@@ -11,22 +11,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 from dpforest.forests.binning import BinSizes
+from dpforest.losses import LARGEST_GRID, IntegerLoss, Loss, Norm
 from dpforest.privacy.accounts.accounting import mu_for
+from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Gaussian, Price, Pure, exact
-from dpforest.privacy.mechanisms.additive import finest_grid
-from dpforest.records.losses import LARGEST_GRID, IntegerLoss, LossKind
 
 COUNT_SHARE = Fraction(2, 100)
 TARGET_SHARE = Fraction(4, 100)
 LAPLACE_SIGNAL = 0.158  # what a unit of pure epsilon is worth next to a unit of mu, in the rules
-FOCUS: dict[LossKind, tuple[float, float]] = {
-    "logistic": (0.8, 1.0),
-    "softmax": (0.8, 1.0),
-    "squared": (0.95, 4.0),
-}
 
 
 @dataclass(frozen=True)
@@ -53,6 +47,11 @@ class Purse:
     def pure(self) -> bool:
         """Whether the noise is Laplace."""
         return self.delta == 0 and self.private
+
+    @property
+    def norm(self) -> Norm:
+        """The norm that bounds what a record adds: L1 for Laplace noise, L2 for Gaussian."""
+        return 1 if self.pure else 2
 
     @property
     def total(self) -> float:
@@ -114,34 +113,15 @@ def bin_share(purse: Purse, n_records: float, n_features: int) -> Fraction:
     return Fraction(15 if has_little_signal(purse, n_records, n_features) else 8, 100)
 
 
-def make_loss(
-    kind: LossKind,
-    n_classes: int,
-    purse: Purse,
-    price: Price,
-    steps: int,
-    center: float = 0.0,
-    width: float = 1.0,
-) -> IntegerLoss:
+def on_grid(loss: Loss, purse: Purse, price: Price, steps: int) -> IntegerLoss:
     """The loss, clipped at the norm that gradients have at the start, on a grid that noise allows.
 
     A grid of 4096 steps is as good as none; tiny budgets, whose noise would leave the range of the
     exact sampler, get a coarser one.
     """
-    norm: Literal[1, 2] = 1 if purse.pure else 2
-    if kind == "squared":
-        clip, part = 1.0, 0.15
-    else:
-        part = 0.2 if purse.pure else 0.37
-        k = n_classes
-        clip = 2.0 * (1.0 - 1.0 / k) if purse.pure else math.sqrt(1.0 - 1.0 / k)
-        if kind == "logistic":
-            clip = 0.5
-    if not purse.private and kind != "squared":
-        clip = 2.0  # beyond every gradient
+    clip = loss.clip(purse.norm) if purse.private else loss.clip_without_noise
     grid = finest_grid(price, steps, LARGEST_GRID)
-    outputs = n_classes if kind == "softmax" else 1
-    return IntegerLoss(kind, outputs, norm, grid, clip, part, center, width)
+    return IntegerLoss(loss, purse.norm, grid, clip, loss.hessian_part(purse.norm))
 
 
 @dataclass(frozen=True)
@@ -171,7 +151,7 @@ def plan_boosting(
     tree_share : Fraction
         The share of the budget that is left for the trees.
     loss : IntegerLoss
-        For its kind and the norm of a record's derivatives.
+        For its rules and the norm of a record's derivatives.
     n_records : float
         Noisy, or a public hint.
     n_features : int
@@ -180,26 +160,28 @@ def plan_boosting(
     asked : Asked
     """
     n_trees = asked.n_trees or _n_trees(purse, n_records)
+    rules, norm = loss.loss, loss.norm
     if not purse.private:
         per_round = min(asked.trees_per_round or 4, n_trees)
         rate = asked.learning_rate or min(60.0 * per_round / n_trees, 1.5)
-        return BoostingPlan(n_trees, per_round, asked.depth or 6, rate, 1.0, *FOCUS[loss.kind])
+        shape = n_trees, per_round, asked.depth or 6, rate
+        return BoostingPlan(*shape, 1.0, rules.learnt, rules.focus)
     mu = purse.total * math.sqrt(tree_share)
     if purse.pure:
         # Laplace noise of deviation sqrt(2) T / epsilon is that of a Gaussian budget of this mu.
         mu = purse.epsilon * float(tree_share) / math.sqrt(2.0 * n_trees)
     signal = n_records * mu / loss.bound / max(1.0, loss.n_outputs / 2.0)
-    step = _total_step(signal, loss.kind, purse.pure)
+    step = rules.total_step(signal, norm)
     per_round = min(asked.trees_per_round or _per_round(purse, step), n_trees)
     rounds = -(-n_trees // per_round)
-    damping = (56.0 if loss.kind == "squared" else 15.0 if purse.pure else 20.0) * loss.bound / mu
     return BoostingPlan(
         n_trees,
         per_round,
-        asked.depth or _depth(signal, n_features, any_numeric, loss.kind, purse.pure),
+        asked.depth or rules.depth(signal, n_features, any_numeric, norm),
         asked.learning_rate or min(step / rounds, 1.5),
-        damping + 1.0,
-        *FOCUS[loss.kind],
+        rules.damping(norm) * loss.bound / mu + 1.0,
+        rules.learnt,
+        rules.focus,
     )
 
 
@@ -218,26 +200,3 @@ def _per_round(purse: Purse, step: float) -> int:
     if purse.pure:
         return 1
     return 10 if step > 45.0 else 20
-
-
-def _total_step(signal: float, kind: LossKind, pure: bool) -> float:
-    """Rounds times learning rate: how far the model goes from where it starts."""
-    if kind == "squared":
-        return min(max(38.0 * math.pow(signal / 1000.0, 0.45), 10.0), 120.0)
-    step = 30.0 * math.pow(signal / 1000.0, 0.35)
-    return min(max(step, 25.0), 45.0 if pure else 120.0)
-
-
-def _depth(signal: float, n_features: int, any_numeric: bool, kind: LossKind, pure: bool) -> int:
-    if kind == "squared":
-        return _stairs(signal / n_features, (5.0, 200.0, 1500.0), 3)
-    if pure:
-        # Few trees must do it all; where no feature is ordered, a level tells less.
-        deep = kind == "logistic" and not any_numeric and signal >= 1000.0
-        return 6 if deep else 4
-    return _stairs(signal / n_features, (2.0, 50.0, 1500.0), 2)
-
-
-def _stairs(value: float, steps: tuple[float, ...], lowest: int) -> int:
-    """The lowest, plus 1 for each step that the value reaches."""
-    return lowest + sum(value >= step for step in steps)

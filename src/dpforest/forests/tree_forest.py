@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from dpforest.forests.base import PrivateEstimator
+from dpforest.forests.declared import fitted
 from dpforest.forests.files import named, of_group
 from dpforest.tables.routing import add_leaf_values
 from dpforest.trees.structure import Forest
 from dpforest.trees.votes import normalise
 
 Values = NDArray[np.float64]
+LeafVoting = Literal["averaging", "majority", "weighted"]
+LEAF_VOTING: tuple[LeafVoting, ...] = get_args(LeafVoting)
 
 
 class TreeForest(PrivateEstimator):
     """Trees whose leaves hold released values; not to be used by itself."""
 
-    forest_: Forest
-    leaf_values_: Values
+    forest_: Forest = fitted()
+    leaf_values_: Values = fitted()
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {**named("forest", self.forest_.to_arrays()), "leaf_values": self.leaf_values_}
@@ -38,8 +41,7 @@ class TreeForest(PrivateEstimator):
 class VotingForest(ClassifierMixin, TreeForest):
     """Trees whose leaves vote for classes; not to be used by itself."""
 
-    classes_: NDArray[Any]
-    _leaf_votes: Values
+    _leaf_votes: Values = fitted()
 
     def predict_proba(self, X: Any) -> Values:
         """The votes for each class, as probabilities, shape (n, n_classes)."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from dpforest.privacy.accounts.mechanisms_used import Public
+from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Gaussian, Price, Spend
 from dpforest.privacy.desk import Desk, Released
-from dpforest.privacy.mechanisms.additive import AdditiveNoise, finest_grid
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.records.statistics import BinCounts, RecordCount, Statistic, TargetCounts
 from dpforest.tables.encode import Encoding
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
-from dpforest.privacy.mechanisms.draws import Draws
+from dpforest.privacy.mechanisms.draws import Draws as Draws
 from dpforest.records.statistics import Statistic
 from dpforest.records.store import RecordStore
 from dpforest.tables.encode import Encoding

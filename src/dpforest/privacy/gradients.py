@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Branch, Gaussian, Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
-from dpforest.records.losses import IntegerLoss
 from dpforest.records.statistics import GradientSums
 from dpforest.trees.oblivious import ObliviousTrees
 
@@ -34,7 +34,7 @@ def gradient_sums(
 
     The structure and the scores depend on what was released before. A record is in one leaf
     of each tree and adds integers of norm at most ``loss.grid`` there (L1 or L2, as the loss
-    says; `dpforest.records.losses` has the proof), so that is the sensitivity of a tree; the
+    says; `dpforest.losses.integer` has the proof), so that is the sensitivity of a tree; the
     trees add up.
     """
     private = not math.isinf(price.mu if isinstance(price, Gaussian) else price.epsilon)

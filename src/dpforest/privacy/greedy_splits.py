@@ -6,7 +6,10 @@ import numpy as np
 
 from dpforest.privacy.accounts.tree_sampling import Span, TreeSampling
 from dpforest.privacy.desk import Desk, Released
-from dpforest.privacy.mechanisms.greedy_choices import Rule, choose
+from dpforest.privacy.mechanisms.greedy_choices import Rule as Rule
+from dpforest.privacy.mechanisms.greedy_choices import Selection as Selection
+from dpforest.privacy.mechanisms.greedy_choices import choose
+from dpforest.privacy.mechanisms.scores import ScoreName as ScoreName
 from dpforest.privacy.mechanisms.splitting import Answer
 from dpforest.privacy.median_splits import node_histograms, nodes_at_a_time
 from dpforest.privacy.tree_payments import pay_for_choices, pay_for_noise

@@ -100,7 +100,7 @@ def infer_schema(
         raise ValueError(f"task is {task!r}, expected one of {get_args(Task)}")
     draws = draws or Draws(random_state)
     protection = protection_of(neighbors, groups, max_records_per_group)
-    ledger = Ledger(epsilon, delta, protection, reproducible_noise=draws.reproducible)
+    ledger = Ledger(epsilon, delta, protection, draws.reproducible, kind="schema")
     columns, label = read_columns(X, target)
     check_universe(universe, list(columns), label)
     known = declared_types(types, X, target, list(columns))

@@ -45,8 +45,7 @@ def read_columns(X: Any, target: Any) -> tuple[dict[str, Column], str | None]:
             raise SchemaError("the target must have one value a row of X: the lengths differ")
         columns[name] = column
     for column in columns.values():
-        # Of no records: dates are refused by their type.
-        _rows(column, np.empty(0, np.int64)).levels()
+        column.require_flat()
     return columns, None if label is None else label[1]
 
 

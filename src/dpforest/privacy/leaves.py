@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Amount, Pure
 from dpforest.privacy.accounts.tree_sampling import Span, TreeSampling
 from dpforest.privacy.desk import Desk
-from dpforest.privacy.mechanisms.additive import finest_grid
 from dpforest.privacy.tree_payments import noise_within, pay_for_choices, pay_for_noise, whole
 from dpforest.records.statistics import LeafClassCounts, LeafSums, TargetGrid
 from dpforest.trees.structure import Forest
@@ -46,8 +46,6 @@ class LeafQuestion:
         spends: all spans, one a level; or that of the longest way, where every leaf has what its
         way left.
     sampling : TreeSampling
-    printed : bool
-        Choose labels at the rate of eDPRF's print, epsilon / 2, half of what counts allow.
     """
 
     forest: Forest
@@ -56,7 +54,6 @@ class LeafQuestion:
     spans: list[Span]
     debits: list[Span]
     sampling: TreeSampling
-    printed: bool = False
 
     @classmethod
     def alike(
@@ -96,12 +93,13 @@ def leaf_counts(desk: Desk, question: LeafQuestion) -> LeafRelease:
     return LeafRelease(totals.astype(np.float64), deviations)
 
 
-def leaf_labels(desk: Desk, question: LeafQuestion) -> LeafRelease:
+def leaf_labels(desk: Desk, question: LeafQuestion, *, monotone: bool = True) -> LeafRelease:
     """The class of every leaf by permute-and-flip among the class counts, as a row of 0 and 1.
 
     A record raises one class count of one leaf of each tree that sees it, by 1 and never down: a
     monotone utility of sensitivity 1, so the leaf's choice at weight exp(epsilon * count) costs
-    epsilon, and the leaves of a tree, which hold disjoint records, cost no more together.
+    epsilon, and the leaves of a tree, which hold disjoint records, cost no more together. Choices
+    that do not count on it (``monotone=False``) cost no more and tell less.
     """
     sampling = question.sampling
     label = "labels of the leaves"
@@ -116,7 +114,7 @@ def leaf_labels(desk: Desk, question: LeafQuestion) -> LeafRelease:
                 totals[here],
                 epsilon=sampling.within_span(span, desk.steps),
                 sensitivity=1,
-                monotone=not question.printed,
+                monotone=monotone,
             )
     return LeafRelease(np.eye(question.n_classes)[labels], np.zeros(len(totals)))
 

@@ -1,4 +1,8 @@
-"""Open a table to a desk: the way in, where everything is checked before anything is spent."""
+"""The way in: everything is checked before anything is spent, and there is no other way.
+
+Ledger, protection and the voiding for schemas that were read from the data are made here, so that
+no estimator can forget them.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +13,31 @@ from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
 from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.privacy.accounts.opening import open_ledger
+from dpforest.privacy.accounts.protection import Protection
+from dpforest.privacy.accounts.spends import Amount
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records.groups import bound_groups
-from dpforest.records.store import LocalStore
+from dpforest.records.local import LocalStore
 from dpforest.schema import Schema
 from dpforest.tables.encode import check_columns, encode_labels, encode_target
 from dpforest.tables.frames import Frame
 
 
-def open_table(
+def open_desk(
     frame: Frame,
     y: Any,
     schema: Schema,
     *,
-    ledger: Ledger,
+    budget: tuple[Amount, Amount],
+    protection: Protection,
     draws: Draws,
     groups: Any = None,
+    before: Ledger | None = None,
     n_jobs: int | None = None,
 ) -> Desk:
-    """Check a table against its schema and hand it to a desk; releases nothing.
+    """Check a table against its schema, open its ledger and a desk; releases nothing.
 
     Parameters
     ----------
@@ -37,22 +46,27 @@ def open_table(
     y : array-like
         The target: classes or bounded numbers, as the schema's target says.
     schema : Schema
-        What is public of the table.
-    ledger : Ledger
-        Its protection says whether one record or one group is protected.
+        What is public of the table; what it cost is part of the ledger.
+    budget : tuple
+        Epsilon and delta.
+    protection : Protection
+        Whether one record or one person is protected.
     draws : Draws
-        The secret randomness.
+        The secret randomness; where a seed fixes it, the ledger says so.
     groups : array-like, optional
         The person of each record, where persons are protected.
+    before : Ledger, optional
+        Of the model that is continued, or of fits of the same object that failed.
     n_jobs : int, optional
         Threads.
     """
+    ledger = open_ledger(schema, *budget, protection, draws.reproducible, before)
     frame = frame.select(schema)
     target = _encode_target(y, schema, frame.n_rows)
     check_columns(frame, schema, n_jobs)
     keep = None
     if groups is not None:
-        bound = ledger.protection.max_records_per_group
+        bound = protection.max_records_per_group
         keep = bound_groups(groups, frame.n_rows, bound, draws.below)
     return Desk(LocalStore(frame, target, keep, n_jobs), ledger, draws)
 

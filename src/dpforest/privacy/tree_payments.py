@@ -6,7 +6,6 @@ import math
 from typing import Literal
 
 from dpforest.privacy.accounts.mechanisms_used import (
-    AsPrinted,
     DiscreteLaplace,
     Mechanism,
     OfTree,
@@ -52,8 +51,6 @@ def _made(
     desk: Desk, made: DiscreteLaplace | Selection, span: Span, sampling: TreeSampling
 ) -> Mechanism:
     """What a tree releases, for all records between neighbours and at the price of its sample."""
-    if sampling.kind == "bootstrap":
-        return AsPrinted(sampling.price_of_tree(span.price))
     if sampling.kind == "without_replacement":
         kind, n_trees, share = sampling.kind, sampling.n_trees, sampling.share
         return OfTree(made, kind, n_trees, share, desk.steps, *span)

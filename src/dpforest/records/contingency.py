@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.records import kernels
-from dpforest.records.statistics import Block
+from dpforest.records import counting_kernels
+from dpforest.records.blocks import Block
 
 Features = tuple[int, ...]
 
@@ -50,7 +50,7 @@ class TableCounts:
         features = np.array([j for table in self.tables for j in table], np.int64)
         sizes = np.array([n for shape in self.shapes for n in shape], np.int64)
         ends = np.cumsum([0, *(len(table) for table in self.tables)])
-        kernels.count_tables(
+        counting_kernels.count_tables(
             block.bins, block.target, features, sizes, ends, self._borders[:-1], total
         )
 

@@ -3,56 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.records import histogram_kernels, kernels
-from dpforest.records.losses import IntegerLoss
+from dpforest.losses import IntegerLoss
+from dpforest.records import counting_kernels, gradient_kernels, histogram_kernels
+from dpforest.records.blocks import Block, front, seen_leaves
+from dpforest.records.blocks import Sampling as Sampling
+from dpforest.tables import routing_kernels
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest
 
-Sampling = Literal["shared", "disjoint", "without_replacement", "bootstrap"]
-"""Which records a tree sees: all of them, those dealt to it alone, or a sample of its own.
-
-A bootstrap sample may hold a record several times, which no price here allows for: it is not
-private, and for the printed variants only.
-"""
-SAMPLES: tuple[Sampling, ...] = ("without_replacement", "bootstrap")
-
-
-Members = NDArray[np.uint8] | NDArray[np.int32]
-
-
-class Block(NamedTuple):
-    """Some records, as arrays.
-
-    Parameters
-    ----------
-    bins : ndarray of uint8, shape (n, n_features)
-    target : ndarray, shape (n,)
-        Class codes, or the bounded target of a regression.
-    part : ndarray of int32, shape (n,), or None
-        The tree to which a record was given, where trees see disjoint records.
-    scores : ndarray of float32, shape (n_outputs, n), or None
-        What the released model says of each record so far, where a model is boosted.
-    members : ndarray of integers, shape (n, n_trees), or None
-        How often each tree counts a record, where trees draw samples of their own.
-    """
-
-    bins: NDArray[np.uint8]
-    target: NDArray[Any]
-    part: NDArray[np.int32] | None = None
-    scores: NDArray[np.float32] | None = None
-    members: Members | None = None
-
-    def rows(self, which: slice) -> Block:
-        """Some of the rows, without a copy."""
-        part = None if self.part is None else self.part[which]
-        scores = None if self.scores is None else self.scores[:, which]
-        members = None if self.members is None else self.members[which]
-        return Block(self.bins[which], self.target[which], part, scores, members)
+DERIVATIVES_AT_ONCE = 1 << 15  # numbers that stay in the second-level cache
 
 
 class Statistic(Protocol):
@@ -105,13 +69,12 @@ class LeafClassCounts:
 
     def add(self, block: Block, total: NDArray[np.int64]) -> None:
         """Add the records of each class in each leaf."""
-        arrays = self.forest.routing_arrays
-        if self.sampling == "disjoint":
-            kernels.count_own_leaves(block.bins, block.target, block.part, *arrays, total)
-        elif self.sampling in SAMPLES:
-            kernels.count_sampled_leaves(block.bins, block.target, block.members, *arrays, total)
-        else:
-            kernels.count_leaves(block.bins, block.target, *arrays, total)
+        for piece, leaves, times in seen_leaves(block, self.forest, self.sampling):
+            counting_kernels.count_classes(leaves, times, piece.target, total)
+
+
+Grid = tuple[float, float, float]
+NO_GRID: Grid = (0.0, 0.0, 0.0)  # of classes
 
 
 @dataclass(frozen=True)
@@ -129,6 +92,11 @@ class TargetGrid:
     def scale(self) -> float:
         """Steps in a unit of the target."""
         return self.steps / (self.high - self.low)
+
+    @property
+    def numbers(self) -> Grid:
+        """What compiled code reads: the lower bound, steps in a unit, the most steps."""
+        return self.low, self.scale, float(self.steps)
 
 
 @dataclass(frozen=True)
@@ -166,19 +134,12 @@ class NodeHistograms:
 
     def add(self, block: Block, total: NDArray[np.int64]) -> None:
         """Add the records of each bin."""
-        grid = self.target if isinstance(self.target, TargetGrid) else None
-        histogram_kernels.node_histograms(
-            block.bins,
-            block.target,
-            *_seen(block, self.sampling),
-            *self.forest.routing_arrays,
-            self.candidates,
-            self.leaves.start,
-            grid.low if grid else 0.0,
-            grid.scale if grid else 0.0,
-            grid.steps if grid else 0,
-            total,
-        )
+        grid = self.target.numbers if isinstance(self.target, TargetGrid) else NO_GRID
+        first = self.leaves.start
+        for piece, leaves, times in seen_leaves(block, self.forest, self.sampling):
+            histogram_kernels.node_histograms(
+                leaves, times, piece.bins, piece.target, self.candidates, first, grid, total
+            )
 
 
 @dataclass(frozen=True)
@@ -196,27 +157,8 @@ class LeafSums:
 
     def add(self, block: Block, total: NDArray[np.int64]) -> None:
         """Add the records and their targets."""
-        histogram_kernels.leaf_sums(
-            block.bins,
-            block.target,
-            *_seen(block, self.sampling),
-            *self.forest.routing_arrays,
-            self.target.low,
-            self.target.scale,
-            self.target.steps,
-            total,
-        )
-
-
-def _seen(block: Block, sampling: Sampling) -> tuple[NDArray[np.int32], Members]:
-    """The tree of each record and how often trees count it, each empty where it says nothing."""
-    parts = np.empty(0, np.int32)
-    members: Members = np.empty((0, 0), np.uint8)
-    if sampling == "disjoint" and block.part is not None:
-        parts = block.part
-    if sampling in SAMPLES and block.members is not None:
-        members = block.members
-    return parts, members
+        for piece, leaves, times in seen_leaves(block, self.forest, self.sampling):
+            histogram_kernels.leaf_sums(leaves, times, piece.target, self.target.numbers, total)
 
 
 @dataclass(frozen=True)
@@ -241,7 +183,7 @@ class BinCounts:
     def add(self, block: Block, total: NDArray[np.int64]) -> None:
         """Add the records of each bin."""
         for row, feature in zip(total, self.features, strict=True):
-            kernels.count_bins(block.bins[:, feature], row)
+            counting_kernels.count_bins(block.bins[:, feature], row)
 
 
 @dataclass(frozen=True)
@@ -265,15 +207,19 @@ class GradientSums:
 
     def add(self, block: Block, total: NDArray[np.int64]) -> None:
         """Add the gradients and Hessians, on the integer grid of the loss."""
-        assert block.scores is not None
-        kernels.sum_gradients(
-            block.bins.T,
-            block.target,
-            block.scores,
-            *self.loss.kernel_arguments,
-            *self.trees.routing_arrays,
-            total,
-        )
+        loss, n_outputs, n_trees = self.loss, self.loss.n_outputs, self.trees.n_trees
+        n_rows = max(gradient_kernels.WIDE_BLOCK, DERIVATIVES_AT_ONCE // n_outputs)
+        most = min(n_rows, len(block.target))
+        numbers, curvatures = np.empty(n_outputs * most), np.empty(most)
+        bytes_ = np.empty(n_trees * most, np.uint8)
+        trees, limits = self.trees.routing_arrays, loss.limits
+        for piece in block.pieces(n_rows):
+            assert piece.scores is not None
+            n = len(piece.target)
+            slopes, leaves = front(numbers, n_outputs, n), front(bytes_, n_trees, n)
+            loss.loss.derivatives(piece.scores, piece.target, slopes, curvatures[:n])
+            routing_kernels.find_oblivious_leaves(piece.bins.T, trees, leaves)
+            gradient_kernels.sum_gradients(slopes, curvatures[:n], limits, loss.norm, leaves, total)
 
 
 @dataclass(frozen=True)

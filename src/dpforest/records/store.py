@@ -1,16 +1,17 @@
-"""Where records are kept, and how a total over all of them is taken."""
+"""How a total over all records is taken, wherever the records are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.records.statistics import Block, Members, Statistic
-from dpforest.records.tree_errors import wrong_trees
+from dpforest.records.blocks import Block, Members
+from dpforest.records.statistics import Statistic
 from dpforest.tables.encode import Encoding
 from dpforest.tables.frames import Frame
 from dpforest.tables.routing import add_leaf_values, add_tree_values
@@ -24,85 +25,55 @@ DrawJoins = Callable[[NDArray[np.int64], int], NDArray[np.bool_]]
 """``joins(chances, out_of)``: whether each record joins, by a coin of its chance in so many."""
 Trained = tuple[Forest, NDArray[np.float64]]
 """Released trees and the votes of their leaves, shape (n_leaves, n_classes)."""
+Released = tuple[ObliviousTrees, NDArray[np.float32]]
+"""Released oblivious trees and what their leaves add to scores."""
+Result = TypeVar("Result")
 
 
-class RecordStore(Protocol):
-    """Records that can be binned, dealt out to trees, and totalled; never looked at one by one."""
-
-    def encode(
-        self, encoding: Encoding, *, by_feature: bool = False, only: Sequence[int] | None = None
-    ) -> None:
-        """Bin the records, or only some features; totals are taken of binned records."""
-        ...
-
-    def start_scores(self, n_outputs: int) -> None:
-        """Give every record a score of 0 for each output of a model to be boosted."""
-        ...
-
-    def add_to_scores(self, trees: ObliviousTrees, values: NDArray[np.float32]) -> None:
-        """Add released trees to the scores; ``values`` has shape (trees, outputs, leaves)."""
-        ...
-
-    def deal(self, n_parts: int, draw: DrawBelow) -> None:
-        """Give each record a part by a draw of its own: parts stay as others come and go."""
-        ...
-
-    def sample(
-        self, n_trees: int, share: Fraction, joins: DrawJoins, known: Trained | None = None
-    ) -> None:
-        """Let each record join each tree with the probability ``share``, by draws of its own.
-
-        A record that the trees already ``known`` classify well joins half as often.
-        """
-        ...
-
-    def bootstrap(self, n_trees: int, draw: DrawBelow, known: Trained | None = None) -> None:
-        """Let each tree draw as many records as there are, with replacement: not private.
-
-        Records are drawn in proportion to the trees already ``known`` that are wrong on them.
-        """
-        ...
-
-    def total(self, statistic: Statistic) -> NDArray[np.int64]:
-        """The exact total of a statistic: for the desk only."""
-        ...
-
-
-class LocalStore:
-    """Records in the memory of this machine.
+class Records(NamedTuple):
+    """Some records as a store holds them.
 
     Parameters
     ----------
     frame : Frame
         The features, in the order of the schema.
     target : ndarray
-        Class codes, or the bounded target.
+        Class codes or bounded targets, of the rows that are kept.
     keep : ndarray of int64, optional
-        The rows to keep, where a person's records are bounded; all rows otherwise.
+        The rows of the frame to keep, where a person's records are bounded; all otherwise.
+    """
+
+    frame: Frame
+    target: NDArray[Any]
+    keep: NDArray[np.int64] | None = None
+
+
+class RecordStore(ABC):
+    """Records that can be binned, dealt out to trees, and totalled; never looked at one by one.
+
+    A store says how its records are visited, block by block, and nothing else. What belongs to a
+    record from one question to the next (its bins, its tree, its scores, the samples it is in) is
+    kept here beside its target, a `Block` for each block of the store.
+
+    Parameters
+    ----------
     n_jobs : int, optional
         Threads.
     """
 
-    def __init__(
-        self,
-        frame: Frame,
-        target: NDArray[Any],
-        keep: NDArray[np.int64] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self._frame = frame
-        self._keep = keep
-        self._target = target if keep is None else target[keep]
+    def __init__(self, n_jobs: int | None = None) -> None:
         self._n_jobs = n_jobs
-        self._bins: NDArray[np.uint8] | None = None
-        self._part: NDArray[np.int32] | None = None
-        self._scores: NDArray[np.float32] | None = None
-        self._members: Members | None = None
+        self._kept: list[Block] | None = None
+        self._news: list[Released] = []
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Records]:
+        """Visit the records: always the same blocks, in the same order, with the same rows."""
 
     def encode(
         self, encoding: Encoding, *, by_feature: bool = False, only: Sequence[int] | None = None
     ) -> None:
-        """Bin the records as the encoding says.
+        """Bin the records as the encoding says; totals are taken of binned records.
 
         Parameters
         ----------
@@ -113,71 +84,103 @@ class LocalStore:
             The features to bin.
         """
         order: Literal["C", "F"] = "F" if by_feature else "C"
-        bins = encoding.bins(self._frame, self._n_jobs, order=order, only=only)
-        if self._keep is not None:
-            bins = np.asarray(bins[self._keep], order=order)
-        self._bins = bins
+        if self._news:
+            self._visit(lambda block: None)  # trees of the old bins
+
+        def bins(records: Records) -> NDArray[np.uint8]:
+            every = encoding.bins(records.frame, self._n_jobs, order=order, only=only)
+            return every if records.keep is None else np.asarray(every[records.keep], order=order)
+
+        self._kept = [
+            block._replace(bins=bins(records))
+            for block, records in zip(self._blocks, self.blocks(), strict=True)
+        ]
 
     def start_scores(self, n_outputs: int) -> None:
-        """Give every record a score of 0 for each output."""
-        self._scores = np.zeros((n_outputs, len(self._target)), np.float32)
+        """Give every record a score of 0 for each output of a model to be boosted."""
+        self._news = []
+        self._kept = [
+            block._replace(scores=np.zeros((n_outputs, len(block.target)), np.float32))
+            for block in self._blocks
+        ]
 
     def add_to_scores(self, trees: ObliviousTrees, values: NDArray[np.float32]) -> None:
-        """Add released trees to the scores."""
-        assert self._bins is not None
-        assert self._scores is not None
-        add_tree_values(trees, self._bins, values, self._scores, self._n_jobs)
+        """Add released trees to the scores; ``values`` has shape (trees, outputs, leaves).
+
+        It is done when records are visited next: one visit a round of boosting, not two.
+        """
+        self._news.append((trees, values))
 
     def deal(self, n_parts: int, draw: DrawBelow) -> None:
-        """Give each record one of the parts, independently and uniformly."""
-        self._part = draw(n_parts, len(self._target)).astype(np.int32)
+        """Give each record a part by a draw of its own: parts stay as others come and go."""
+        self._kept = [
+            block._replace(part=draw(n_parts, len(block.target)).astype(np.int32))
+            for block in self._blocks
+        ]
 
     def sample(
         self, n_trees: int, share: Fraction, joins: DrawJoins, known: Trained | None = None
     ) -> None:
-        """Let each record join each tree by a coin of its own."""
-        n = len(self._target)
-        out_of, chances = share.denominator, np.full(n, share.numerator)
-        if known is not None:
-            out_of, chances = 2 * out_of, 2 * chances
-            chances[self._classified_well(*known)] //= 2
-        joined = np.empty((n, n_trees), np.uint8)
-        for t in range(n_trees):
-            joined[:, t] = joins(chances, out_of)
-        self._members = joined
+        """Let each record join each tree with the probability ``share``, by coins of its own.
 
-    def bootstrap(self, n_trees: int, draw: DrawBelow, known: Trained | None = None) -> None:
-        """Draw with replacement, all records alike where no tree is wrong on any of them."""
-        n = len(self._target)
-        weights = np.ones(n, np.int64)
-        if known is not None:
-            assert self._bins is not None
-            wrong = wrong_trees(*known, self._bins, self._target)
-            weights = wrong if wrong.any() else weights
-        ends = np.cumsum(weights)
-        times = np.empty((n, n_trees), np.int32)
-        for t in range(n_trees):
-            drawn = np.searchsorted(ends, draw(int(ends[-1]), n), side="right")
-            times[:, t] = np.bincount(drawn, minlength=n)
-        self._members = times
+        A record that the trees already ``known`` classify well joins half as often.
+        """
 
-    def _classified_well(self, forest: Forest, votes: NDArray[np.float64]) -> NDArray[np.bool_]:
-        assert self._bins is not None
-        says = add_leaf_values(forest, self._bins, votes, self._n_jobs).argmax(axis=1)
-        return np.asarray(says == self._target)
+        def members(block: Block) -> Members:
+            n = len(block.target)
+            out_of, chances = share.denominator, np.full(n, share.numerator)
+            if known is not None:
+                out_of, chances = 2 * out_of, 2 * chances
+                chances[self._classified_well(block, *known)] //= 2
+            joined = np.empty((n, n_trees), np.uint8)
+            for t in range(n_trees):
+                joined[:, t] = joins(chances, out_of)
+            return joined
+
+        self._kept = [block._replace(members=members(block)) for block in self._blocks]
 
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
-        """Total the statistic over all records, a thread for each run of rows."""
-        # Before records are binned they can only be counted, and their targets.
-        bins = np.empty((len(self._target), 0), np.uint8) if self._bins is None else self._bins
-        records = Block(bins, self._target, self._part, self._scores, self._members)
+        """The exact total of a statistic, for the desk only: a thread a run of rows."""
+        total = np.zeros(statistic.shape, np.int64)
+        for part in self._visit(lambda block: total_of(statistic, block)):
+            total += part
+        return total
 
-        def total_rows(rows: slice) -> NDArray[np.int64]:
-            total = np.zeros(statistic.shape, np.int64)
-            statistic.add(records.rows(rows), total)
-            return total
+    def _visit(self, work: Callable[[Block], Result]) -> list[Result]:
+        """Do some work on all records, a thread for each run of rows, their scores brought up."""
+        news, self._news = self._news, []
+        results: list[Result] = []
+        for block in self._blocks:
 
-        totals = map_rows(total_rows, len(self._target), self._n_jobs)
-        for other in totals[1:]:
-            totals[0] += other
-        return totals[0]
+            def on_rows(rows: slice, block: Block = block) -> Result:
+                some = block.rows(rows)
+                for trees, values in news:
+                    assert some.scores is not None
+                    add_tree_values(trees, some.bins, values, some.scores, n_jobs=1)
+                return work(some)
+
+            results += map_rows(on_rows, len(block.target), self._n_jobs)
+        return results
+
+    @property
+    def _blocks(self) -> list[Block]:
+        """What is kept of the records; before they are binned, their targets only."""
+        if self._kept is None:
+            self._kept = [
+                Block(np.empty((len(records.target), 0), np.uint8), records.target)
+                for records in self.blocks()
+            ]
+        return self._kept
+
+    def _classified_well(
+        self, block: Block, forest: Forest, votes: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        says = add_leaf_values(forest, block.bins, votes, self._n_jobs).argmax(axis=1)
+        return np.asarray(says == block.target)
+
+
+def total_of(statistic: Statistic, block: Block) -> NDArray[np.int64]:
+    """The total of a statistic over the records of one block."""
+    total = np.zeros(statistic.shape, np.int64)
+    statistic.add(block, total)
+    return total

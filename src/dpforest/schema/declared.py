@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from dpforest.exceptions import PrivacyLeakWarning, SchemaError
+from dpforest.schema import doors
 from dpforest.schema.categories import Category
 from dpforest.schema.column_types import Types
 from dpforest.schema.features import (
@@ -117,7 +118,8 @@ class Schema:
 
         Examples
         --------
-        >>> schema = Schema.infer([[age, age % 7] for age in range(20, 60)] * 50, epsilon=1.0)
+        >>> X = [[age, age % 7] for age in range(20, 60)] * 50
+        >>> schema = Schema.infer(X, epsilon=1.0, types={"x0": "integer", "x1": "integer"})
         >>> schema.select(["x0"]).ledger.epsilon
         1.0
         """
@@ -132,7 +134,8 @@ class Schema:
 
         Examples
         --------
-        >>> schema = Schema.infer([[age] for age in range(20, 60)] * 50, epsilon=1.0)
+        >>> X = [[age] for age in range(20, 60)] * 50
+        >>> schema = Schema.infer(X, epsilon=1.0, types={"x0": "integer"})
         >>> wider = schema.replace(NumericFeature("x0", low=0, high=120, integer=True))
         >>> wider.features[0].high, wider.ledger.epsilon
         (120.0, 1.0)
@@ -207,22 +210,14 @@ class Schema:
         >>> schema.features[0]
         NumericFeature(name='x0', low=30.0, high=50.5, integer=False, cuts=None)
         """
-        from dpforest.privacy.accounts.ledger import Ledger, Protection
-        from dpforest.records.observe import observe
-
-        features, target = observe(X, y, task)
+        found = doors.observe(X, y, task)
         warnings.warn(
             "the schema was read from the data: its bounds, categories and classes are private "
             "and were not paid for; declare a Schema, or pay with Schema.infer",
             PrivacyLeakWarning,
             stacklevel=2,
         )
-        ledger = Ledger(0, 0, Protection())
-        ledger.void(
-            "the schema (bounds, categories, classes) was read from the data and not paid for: "
-            "declare a Schema, or pay for one with Schema.infer"
-        )
-        return cls(features, target, ledger)
+        return cls(*found)
 
     @classmethod
     def infer(
@@ -283,10 +278,8 @@ class Schema:
         >>> schema.ledger.epsilon
         1.0
         """
-        from dpforest.privacy.inference import infer_schema
-
         return cls(
-            *infer_schema(
+            *doors.infer(
                 X,
                 target,
                 epsilon=epsilon,

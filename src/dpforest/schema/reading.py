@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpforest.exceptions import SchemaError
+from dpforest.schema import doors
 from dpforest.schema.features import (
     CategoricalFeature,
     Feature,
@@ -47,9 +48,8 @@ def read_target(item: object) -> Target:
 
 def read_ledger(item: object) -> "Ledger":
     """Read what a schema cost."""
-    from dpforest.privacy.accounts.ledger import Ledger
-
-    return Ledger.from_dict(mapping(item, "ledger"))
+    ledger: Ledger = doors.read_ledger(mapping(item, "ledger"))
+    return ledger
 
 
 def mapping(item: object, where: str) -> Mapping[str, Any]:

@@ -64,7 +64,7 @@ class Column:
 
         Integers are exact unless some are missing: then they are the nearest doubles.
         """
-        self._require_flat()
+        self.require_flat()
         if not isinstance(self._dtype, np.dtype) and not is_number_type(self._dtype):
             return None
         array = self.to_numpy()
@@ -104,7 +104,8 @@ class Column:
         values = self._values
         return values.to_list() if isinstance(values, nw.Series) else list(values.tolist())
 
-    def _require_flat(self) -> None:
+    def require_flat(self) -> None:
+        """SchemaError or TypeError when the type of the column says dates or nested values."""
         dtype = self._dtype
         if isinstance(dtype, nw.dtypes.DType) and dtype.is_nested():
             raise odd_values_error(self.label)
@@ -177,7 +178,8 @@ def as_array(data: Any, label: str, *, exact: bool = False) -> Array:
 
 
 def _pandas_factors(native: Any, label: str) -> tuple[Codes, list[Any]]:
-    if native.dtype == object:
+    infer_dtype = nw.get_native_namespace(native).api.types.infer_dtype
+    if native.dtype == object and infer_dtype(native, skipna=True) != "string":
         values = native.tolist()
         types = check_values(values, label)
         if sum(not issubclass(kind, str) for kind in types) > 1:

@@ -25,8 +25,7 @@ from dpforest.trees.structure import FeatureBins
 MAX_VALUE_BINS = 255
 CACHED_VALUES = 1 << 17  # values that stay in the second-level cache while they are binned
 
-MISSING = -1
-UNSEEN = -2
+MISSING, UNSEEN = -1, -2
 
 
 @dataclass(frozen=True)
@@ -236,8 +235,7 @@ def match_categories(
 ) -> NDArray[np.int32]:
     """Return the position of each value among the categories, or `missing` or `unseen`."""
     index = CategoryIndex(categories)
-    numbers = column.number_array()
-    if numbers is not None:
+    if (numbers := column.number_array()) is not None:
         return _match_numbers(numbers, index, missing, unseen, n_jobs)
     codes, distinct = column.factors()
     found = [index.position(value) for value in distinct]
@@ -250,9 +248,8 @@ def match_categories(
 def _match_numbers(
     values: NDArray[Any], index: CategoryIndex, missing: int, unseen: int, n_jobs: int | None
 ) -> NDArray[np.int32]:
-    known = sorted(index.numbers.items())
-    numbers = np.array([number for number, _ in known], dtype=np.float64)
-    places = np.array([place for _, place in known], dtype=np.int32)
+    numbers = np.array(sorted(index.numbers), dtype=np.float64)
+    places = np.array([index.numbers[number] for number in numbers.tolist()], dtype=np.int32)
     out = np.empty(len(values), dtype=np.int32)
 
     def work(rows: slice) -> None:

@@ -162,7 +162,7 @@ def _as_table(data: Any) -> nw.DataFrame[Any]:
 def _small_number_table(table: nw.DataFrame[Any]) -> Array | None:
     """Return all columns as one array, if that leaves every number the double it means."""
     types = set(table.schema.values())
-    if not all(is_number_type(dtype) for dtype in types) or nw.Boolean() in types:
+    if any(isinstance(dtype, nw.Boolean) or not is_number_type(dtype) for dtype in types):
         return None
     array = table.to_numpy()
     # Another common type than double could round: int64 to float32, say.

@@ -33,7 +33,7 @@ def add_leaf_values(
     out = np.zeros((len(bins), values.shape[1]))
     arrays = forest.routing_arrays
     map_rows(
-        lambda rows: kernels.add_leaf_values(bins[rows], *arrays, values, out[rows]),
+        lambda rows: kernels.add_leaf_values(bins[rows], arrays, values, out[rows]),
         len(bins),
         n_jobs,
     )
@@ -50,7 +50,7 @@ def strongest_leaf(
     out = np.zeros(len(bins), np.int64)
     arrays = forest.routing_arrays
     map_rows(
-        lambda rows: kernels.strongest_leaf(bins[rows], *arrays, strength, out[rows]),
+        lambda rows: kernels.strongest_leaf(bins[rows], arrays, strength, out[rows]),
         len(bins),
         n_jobs,
     )
@@ -61,10 +61,10 @@ def find_leaves(
     forest: Forest, bins: NDArray[np.uint8], n_jobs: int | None = None
 ) -> NDArray[np.int64]:
     """For each record, its leaf in each tree, shape (n, n_trees)."""
-    out = np.empty((len(bins), forest.n_trees), np.int64)
+    out = np.empty((forest.n_trees, len(bins)), np.uint32)
     arrays = forest.routing_arrays
-    map_rows(lambda rows: kernels.find_leaves(bins[rows], *arrays, out[rows]), len(bins), n_jobs)
-    return out
+    map_rows(lambda rows: kernels.find_leaves(bins[rows], arrays, out[:, rows]), len(bins), n_jobs)
+    return out.T.astype(np.int64)
 
 
 def add_tree_values(
@@ -87,7 +87,7 @@ def add_tree_values(
     """
     arrays = trees.routing_arrays
     map_rows(
-        lambda rows: kernels.add_tree_values(bins[rows].T, values, *arrays, scores[:, rows]),
+        lambda rows: kernels.add_tree_values(bins[rows].T, arrays, values, scores[:, rows]),
         len(bins),
         n_jobs,
     )

@@ -5,26 +5,30 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import pairwise
 from typing import TypeVar
 
-ROWS_WORTH_A_THREAD = 20_000  # below this, starting a thread costs more than it saves
+ROWS_WORTH_A_THREAD = 20_000  # below this, handing rows to a thread costs more than it saves
+CORES = os.cpu_count() or 1
 
 Result = TypeVar("Result")
 
 
 def count_threads(n_jobs: int | None) -> int:
     """Threads to use: ``n_jobs`` as in scikit-learn, but None means all cores."""
-    cores = os.cpu_count() or 1
     if n_jobs is None:
-        return cores
-    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+        return CORES
+    return n_jobs if n_jobs > 0 else max(1, CORES + 1 + n_jobs)
 
 
 def map_rows(
     work: Callable[[slice], Result], n_rows: int, n_jobs: int | None = None
 ) -> list[Result]:
     """Do the work on equal runs of rows, one thread each; results in the order of the rows.
+
+    The caller does the first run itself, and takes back the runs that no thread has begun by then:
+    it never waits for a thread that waits for another, and may be a thread of the pool.
 
     Examples
     --------
@@ -33,8 +37,19 @@ def map_rows(
     """
     n_parts = max(1, min(count_threads(n_jobs), n_rows // ROWS_WORTH_A_THREAD))
     borders = [n_rows * i // n_parts for i in range(n_parts + 1)]
-    slices = [slice(a, b) for a, b in pairwise(borders)]
-    if n_parts == 1:
-        return [work(slices[0])]
-    with ThreadPoolExecutor(n_parts) as pool:
-        return list(pool.map(work, slices))
+    first, *others = [slice(a, b) for a, b in pairwise(borders)]
+    handed_out = [(rows, _pool().submit(work, rows)) for rows in others]
+    results = [work(first)]
+    for rows, future in handed_out:
+        results.append(work(rows) if future.cancel() else future.result())
+    return results
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """The threads of this process: started when first needed, idle between fits."""
+    return ThreadPoolExecutor(CORES, "dpforest")
+
+
+# A forked child has the pool but not its threads.
+os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -21,8 +21,6 @@ BINS = 64 * WORDS_PER_NODE
 Categories = Literal["subset", "one_vs_rest"]
 Choice = Literal["pay", "joint", "attribute"]
 """How a node chooses among candidates; see `mechanisms.splitting.choose_splits`."""
-Published = Literal["diprime", "thesis"]
-"""The choices that `dpforest.privacy.published` follows to the letter: not private."""
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,8 @@ class ObliviousTrees:
 
     def _padded(self, levels: int) -> ObliviousTrees:
         missing = levels - self.feature.shape[1]
+        if not missing:
+            return self
         return ObliviousTrees(
             np.pad(self.feature, ((0, 0), (0, missing))),
             np.pad(self.goes_right, ((0, 0), (0, missing), (0, 0))),

@@ -80,14 +80,12 @@ class ObliviousGrower:
     def learn(self, trees: ObliviousTrees, gradients: Values, deviation: float) -> None:
         """Take note of the released leaf sums of some trees, shape (trees, leaves, outputs)."""
         n_leaves = gradients.shape[1]
-        leaf = np.arange(n_leaves)
+        level = np.arange(trees.feature.shape[1])[:, None]
+        signs = np.where(np.arange(n_leaves) >> level & 1, 1.0, -1.0) / np.sqrt(n_leaves)
+        contrast = np.array([np.einsum("tlk,l->tk", gradients, sign) for sign in signs])
         self._noise = deviation**2
-        for k in range(trees.feature.shape[1]):
-            sign = np.where(leaf >> k & 1, 1.0, -1.0) / np.sqrt(n_leaves)
-            contrast = np.einsum("tlk,l->tk", gradients, sign)
-            signal = (contrast**2).mean(axis=1) - self._noise
-            np.add.at(self._signal, trees.feature[:, k], signal)
-            np.add.at(self._times_asked, trees.feature[:, k], 1.0)
+        np.add.at(self._signal, trees.feature.T, (contrast**2).mean(axis=2) - self._noise)
+        self._times_asked += np.bincount(trees.feature.ravel(), minlength=len(self._bins))
 
     @property
     def signal(self) -> Values:

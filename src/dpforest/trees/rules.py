@@ -114,23 +114,3 @@ def snr_trees(
     """
     most = n_records * epsilon / (math.sqrt(2.0) * n_classes * mean_bins**2)
     return n_features if most > n_features else max(1, math.ceil(most) - 1)
-
-
-def bojarski_trees(n_records: int, max_depth: int, epsilon: float) -> int:
-    """The number of trees of Theorem 5.6 of Bojarski et al.
-
-    The k that minimises ``exp(-k / 200) + 2 k exp(-gamma sqrt(n) epsilon / k)`` with
-    ``gamma = 1 / (9600 * 2 ** h)``. Its constants are those of a worst-case bound: it asks for
-    one tree unless n is beyond all tables, which is why ``"auto"`` uses `auto_trees`.
-
-    Examples
-    --------
-    >>> bojarski_trees(1_000_000, 8, 1.0)
-    1
-    >>> bojarski_trees(10**18, 1, 1.0)
-    2444
-    """
-    k = np.arange(1, 5_001)
-    gamma = 1.0 / (9600.0 * 2.0**max_depth)
-    bound = np.exp(-k / 200.0) + 2.0 * k * np.exp(-gamma * math.sqrt(n_records) * epsilon / k)
-    return int(k[bound.argmin()])

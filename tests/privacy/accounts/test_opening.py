@@ -30,7 +30,7 @@ def test_a_declared_schema_costs_nothing():
 
 
 def test_a_paid_schema_is_a_stage_with_its_identity():
-    paid = spent(2.0)
+    paid = spent(2.0, kind="schema")
     ledger = opened(Schema(FEATURES, None, paid))
     assert [stage.kind for stage in ledger.stages] == ["schema", "fit"]
     assert ledger.stages[0].identity == paid.stages[0].identity
@@ -51,7 +51,7 @@ def test_a_void_schema_leaves_no_guarantee_and_no_stage():
 
 
 def test_a_continued_model_keeps_its_stages_and_its_schema_once():
-    schema = Schema(FEATURES, None, spent(2.0))
+    schema = Schema(FEATURES, None, spent(2.0, kind="schema"))
     first = opened(schema)
     first.debit(Spend("counts", "discrete Laplace", Pure(1)))
     second = opened(schema, before=first)
@@ -62,7 +62,7 @@ def test_a_continued_model_keeps_its_stages_and_its_schema_once():
 
 
 def test_a_fit_after_a_failure_is_no_continuation():
-    schema = Schema(FEATURES, None, spent(2.0))
+    schema = Schema(FEATURES, None, spent(2.0, kind="schema"))
     first = opened(schema)
     first.debit(Spend("counts", "discrete Laplace", Pure(0.5)))
     first.mark_failed()
@@ -70,7 +70,7 @@ def test_a_fit_after_a_failure_is_no_continuation():
     assert [stage.kind for stage in second.stages] == ["schema", "failed fit", "fit"]
     assert second.epsilon == 2.5
     # With another schema, the one of the failed fit stays paid for.
-    third = opened(Schema(FEATURES, None, spent(4.0)), before=first.failures())
+    third = opened(Schema(FEATURES, None, spent(4.0, kind="schema")), before=first.failures())
     assert third.epsilon == 6.5
     # For other neighbours there is no guarantee.
     assert opened(schema, Protection("replace_one"), before=first.failures()).guarantee is None

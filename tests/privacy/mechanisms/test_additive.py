@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.privacy.accounts.accounting import mu_of_discrete_gaussian
+from dpforest.privacy.accounts.accounting import mu_of_discrete_gaussian, sigma2_for
+from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Gaussian, Pure
-from dpforest.privacy.mechanisms.additive import AdditiveNoise, finest_grid
+from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.privacy.mechanisms.noise import GAUSSIAN_LIMIT, LAPLACE_LIMIT
 from dpforest.privacy.mechanisms.randomness import RandomBits
 
@@ -27,6 +28,10 @@ def test_laplace_noise_costs_what_was_asked_and_not_more(epsilon, l1):
 @settings(max_examples=200, deadline=None)
 @given(st.floats(1e-3, 10), st.floats(1, 10_000))
 def test_gaussian_noise_costs_what_was_asked_and_not_more(mu, l2):
+    if sigma2_for(l2, mu) > GAUSSIAN_LIMIT:
+        with pytest.raises(ValueError, match="more noise than the exact sampler draws"):
+            AdditiveNoise.for_price(Gaussian(mu), l1=1, l2=l2)
+        return
     noise = AdditiveNoise.for_price(Gaussian(mu), l1=1, l2=l2)
     assert noise.loss.mu <= mu
     assert noise.loss.mu == mu_of_discrete_gaussian(l2, noise.parameter)

@@ -10,10 +10,8 @@ import pytest
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.quantiles import (
     cell_utilities,
-    cut_utilities,
     quantile_cell,
     quantile_cells,
-    quantile_cut,
 )
 from dpforest.privacy.mechanisms.selection import exponential_probabilities
 
@@ -29,23 +27,21 @@ def neighbouring_counts(n_cells, largest):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("utility", [cell_utilities, cut_utilities])
-def test_one_record_moves_the_utility_by_at_most_its_sensitivity(utility, level):
+def test_one_record_moves_the_utility_by_at_most_its_sensitivity(level):
     left, right = neighbouring_counts(4, 4)
-    before, sensitivity = utility(left, level)
-    after, _ = utility(right, level)
+    before, sensitivity = cell_utilities(left, level)
+    after, _ = cell_utilities(right, level)
     assert np.abs(after - before).max() == sensitivity
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("utility", [cell_utilities, cut_utilities])
-def test_a_choice_costs_epsilon_and_half_the_noise_does_not_hold(utility, level):
+def test_a_choice_costs_epsilon_and_half_the_noise_does_not_hold(level):
     left, right = neighbouring_counts(4, 4)
 
     def loss(epsilon):
         logs = []
         for counts in (left, right):
-            utilities, sensitivity = utility(counts, level)
+            utilities, sensitivity = cell_utilities(counts, level)
             exact = exponential_probabilities(
                 utilities,
                 epsilon=epsilon,
@@ -67,8 +63,6 @@ def test_utilities_by_hand():
     # The wanted rank is 2.5: half a rank after cells 0 and 1, inside cell 2, 2.5 before cell 3.
     assert utilities.tolist() == [[-2, -2, 0, -10], [0, 0, 0, 0]]
     assert sensitivity == 3
-    utilities, _ = cut_utilities(counts, Fraction(1, 4))
-    assert utilities.tolist() == [[-2, -2, -10], [0, 0, 0]]
 
 
 def outcomes(counts, levels, epsilon, monkeypatch):
@@ -125,14 +119,13 @@ def test_large_budgets_find_the_quantiles():
     assert cells.shape == (2, 3, 9)
     assert np.abs(cells - np.array([10 * k - 1 for k in range(1, 10)])).max() <= 3
     assert (quantile_cell(counts, epsilon=40, draws=Draws(0)) == 49).all()
-    assert np.isin(quantile_cut(counts, epsilon=40, draws=Draws(0)), [48, 49]).all()
 
 
 def test_infinite_epsilon_is_exact():
-    bits = Draws()
-    assert quantile_cell([3, 1, 3], epsilon=math.inf, draws=bits) == 1
-    assert quantile_cut([3, 1, 3, 9], epsilon=math.inf, draws=bits) == 2
-    assert quantile_cells([9, 1, 9], [Fraction(1, 2)], epsilon=math.inf, draws=bits).tolist() == [1]
+    draws = Draws()
+    assert quantile_cell([3, 1, 3], epsilon=math.inf, draws=draws) == 1
+    cells = quantile_cells([9, 1, 9], [Fraction(1, 2)], epsilon=math.inf, draws=draws)
+    assert cells.tolist() == [1]
 
 
 def test_quantiles_never_decrease_and_empty_data_follow_the_lengths():
@@ -157,8 +150,7 @@ def test_more_steps_between_neighbours_mean_more_noise(monkeypatch):
     seen = []
     monkeypatch.setattr(Draws, "exponential", lambda *_, **options: seen.append(options))
     quantile_cell([1, 2], Fraction(1, 3), epsilon=1, draws=Draws(), steps=3)
-    quantile_cut([1, 2], Fraction(1, 3), epsilon=1, draws=Draws(), steps=3)
-    assert [options["sensitivity"] for options in seen] == [6, 6]
+    assert [options["sensitivity"] for options in seen] == [6]
     assert not any(options["monotone"] for options in seen)
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpforest.literature.printed.mechanisms import printed_splits as published_splits
 from dpforest.privacy.mechanisms import selection, splitting
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.selection import (
@@ -18,7 +19,6 @@ from dpforest.privacy.mechanisms.selection import (
     permute_and_flip_probabilities,
 )
 from dpforest.privacy.mechanisms.splitting import NodeSplits, choose_splits, squares_over_size
-from dpforest.privacy.published import published_splits
 
 EPSILON = 0.8
 SLACK = 1e-9

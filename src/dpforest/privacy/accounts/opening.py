@@ -1,10 +1,12 @@
 """Open the ledger of a fit: what its budget stands on top of."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from typing import Any
 
+from dpforest.exceptions import SchemaError
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
-from dpforest.privacy.accounts.spends import Amount
+from dpforest.privacy.accounts.spends import Amount, require_made
 from dpforest.privacy.accounts.stages import Stage
 from dpforest.schema import Schema
 
@@ -35,7 +37,8 @@ def open_ledger(
 
     Examples
     --------
-    >>> schema = Schema.infer([[age] for age in range(20, 60)] * 50, epsilon=1.0)
+    >>> X = [[age] for age in range(20, 60)] * 50
+    >>> schema = Schema.infer(X, epsilon=1.0, types={"x0": "integer"})
     >>> open_ledger(schema, 0.5, 0.0, Protection(), reproducible=False).epsilon
     1.0
     """
@@ -65,4 +68,14 @@ def _stages_of(schema: Schema) -> list[Stage]:
     """What was paid for a schema."""
     if schema.ledger is None:
         return []
-    return [replace(stage, kind="schema") for stage in schema.ledger.stages if stage.entries]
+    return [stage for stage in schema.ledger.stages if stage.entries]
+
+
+def read_schema_ledger(written: Mapping[str, Any]) -> Ledger:
+    """Read what a schema cost; SchemaError where its releases do not say what they were made of."""
+    ledger = Ledger.from_dict(written)
+    try:
+        require_made(ledger.entries)
+    except ValueError as error:
+        raise SchemaError(f"schema: its ledger was edited: {error}") from None
+    return ledger

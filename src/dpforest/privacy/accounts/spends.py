@@ -279,3 +279,10 @@ def spends_of(entries: Iterable[Entry]) -> Iterable[Spend]:
             yield from spends_of(entry.parts)
         else:
             yield entry
+
+
+def require_made(entries: Iterable[Entry]) -> None:
+    """Raise ValueError for a release that does not say what it was made of: it may be forged."""
+    for spend in spends_of(entries):
+        if spend.made is None:
+            raise ValueError(f"{spend.label!r} does not say what it was made of")

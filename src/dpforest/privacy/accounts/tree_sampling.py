@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from dpforest.privacy.accounts.spends import Amount, exact
 
-Sampling = Literal["shared", "disjoint", "without_replacement", "bootstrap"]
+Sampling = Literal["shared", "disjoint", "without_replacement"]
 """Which records a tree sees: all of them, those dealt to it alone, or a sample of its own."""
 
 SAFE = Fraction(1) - Fraction(1, 1 << 40)  # rounds the logarithms below to the safe side
@@ -40,11 +40,9 @@ class TreeSampling:
       where B is within a factor exp(e) of A, sample by sample. The ratio of the two is at most
       1 - p + p exp(e) and at least 1 - p + p exp(-e), which is no less than the inverse of it.
 
-    ``"bootstrap"`` is priced like ``"shared"``, as it was printed, and is not private.
-
     Parameters
     ----------
-    kind : {"shared", "disjoint", "without_replacement", "bootstrap"}
+    kind : {"shared", "disjoint", "without_replacement"}
     n_trees : int
     share : Fraction
         The probability p; of no meaning otherwise.

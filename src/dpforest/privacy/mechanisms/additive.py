@@ -16,30 +16,7 @@ from dpforest.privacy.accounts.spends import Gaussian, Price, Spend
 from dpforest.privacy.mechanisms import noise
 from dpforest.privacy.mechanisms.randomness import RandomBits
 
-LARGEST_DEVIATION = 1 << 22  # in grid steps; the exact samplers take a little more
 LEAST_SCALE = 1e-3  # discrete Laplace noise of a smaller scale is zero but for one in e^1000
-
-
-def finest_grid(price: Price, sensitivity: float, most: int) -> int:
-    """The most steps a unit may have, up to a limit, before the noise leaves the samplers' range.
-
-    Parameters
-    ----------
-    price : Pure or Gaussian
-    sensitivity : float
-        In units: L1 for a pure price, L2 for a Gaussian one.
-    most : int
-        A grid as good as none.
-
-    Examples
-    --------
-    >>> finest_grid(Gaussian(0.1), 1.0, 4096), finest_grid(Gaussian(1e-6), 1.0, 4096)
-    (4096, 4)
-    """
-    strength = price.mu if isinstance(price, Gaussian) else float(price.epsilon)
-    if math.isinf(strength):
-        return most
-    return max(1, min(most, int(LARGEST_DEVIATION * strength / sensitivity)))
 
 
 @dataclass(frozen=True)
@@ -64,6 +41,7 @@ class AdditiveNoise:
 
         Examples
         --------
+        >>> from dpforest.privacy.accounts.spends import Pure
         >>> round(AdditiveNoise.for_price(Pure(0.5), l1=2, l2=2.0).deviation, 2)
         5.64
         """

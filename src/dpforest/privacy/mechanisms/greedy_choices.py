@@ -5,8 +5,7 @@ Only a verb of the desk calls this, with exact histograms; proofs in ``docs/priv
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
@@ -17,13 +16,10 @@ from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.scores import Score, score_of
 from dpforest.privacy.mechanisms.scores import ScoreName as ScoreName
 from dpforest.privacy.mechanisms.splitting import NO_CANDIDATE, Integers, NodeSplits
-from dpforest.privacy.published_greedy import Flaw as Flaw
-from dpforest.privacy.published_greedy import are_pure, gain_ratio_utilities
 from dpforest.trees.attribute_grower import AttributeQuestion
 from dpforest.trees.level_grower import SplitQuestion
 
 Selection = Literal["permute_and_flip", "exponential"]
-CHOICE_FLAWS: frozenset[Flaw] = frozenset({"pure_stop", "gain_ratio"})
 
 
 @dataclass(frozen=True)
@@ -39,32 +35,26 @@ class Rule:
         "Stop here" is a candidate, with the score of the node as its own only child; a split pays
         this many sensitivities, in whole units, for each child but one. A public constant changes
         neither the sensitivity of a utility nor whether it is monotone. None: nodes do not stop.
-    flaws : frozenset of str
-        Of the printed flaws those of choices, to be followed: not private.
     """
 
     score: Score
     selection: Selection
     cost: Fraction | None = None
-    flaws: frozenset[Flaw] = frozenset()
 
     @classmethod
     def of(
-        cls,
-        criterion: ScoreName,
-        n_bound: int,
-        selection: Selection,
-        cost: Fraction | None,
-        flaws: Collection[Flaw] = (),
+        cls, criterion: ScoreName, n_bound: int, selection: Selection, cost: Fraction | None
     ) -> Rule:
-        """The rule of a criterion; see `scores.score_of`.
+        """The rule of a criterion; see `scores.score_of`."""
+        return cls(score_of(criterion, n_bound), selection, cost)
 
-        With flaws of a print also at its rate, epsilon / (2 Delta), whatever the score.
-        """
-        score = score_of(criterion, n_bound)
-        if flaws:  # all prints choose at epsilon / (2 Delta)
-            score = replace(score, monotone=False)
-        return cls(score, selection, cost, frozenset(flaws) & CHOICE_FLAWS)
+    def of_attributes(self, histograms: Integers) -> Integers:
+        """The utility of each attribute: the scores of its children added up."""
+        return np.asarray(self.score.of_children(histograms).sum(axis=2))
+
+    def after_choice(self, chosen: Integers, histograms: Integers) -> Integers:
+        """What becomes of a choice: it stands."""
+        return chosen
 
     def choose(self, utilities: Integers, epsilon: Amount, draws: Draws) -> Integers:
         """One candidate a row, for epsilon a row."""
@@ -102,9 +92,7 @@ def choose(
     else:
         utilities, stop = _of_all_children(histograms, question, rows, rule)
     chosen = _draw(utilities, stop, rule, epsilon, draws)
-    if "pure_stop" in rule.flaws:
-        chosen[are_pure(histograms)] = -1
-    return chosen, utilities.shape[2]
+    return rule.after_choice(chosen, histograms), utilities.shape[2]
 
 
 def _of_all_children(
@@ -112,11 +100,7 @@ def _of_all_children(
 ) -> tuple[Integers, Integers]:
     """The utilities of all attributes of some nodes, (nodes, candidates, 1), and of stopping."""
     features = question.features[rows]
-    if "gain_ratio" in rule.flaws:
-        utilities = gain_ratio_utilities(histograms)
-    else:
-        utilities = rule.score.of_children(histograms).sum(axis=2)
-    utilities = utilities - _costs(rule, question.bins.n_bins[features])
+    utilities = rule.of_attributes(histograms) - _costs(rule, question.bins.n_bins[features])
     utilities = np.where(features >= 0, utilities, NO_CANDIDATE)
     # All candidates of a node tell the same records apart; the first is always one.
     stop = rule.score.of_children(histograms[:, 0].sum(axis=1))

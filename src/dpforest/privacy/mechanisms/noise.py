@@ -6,11 +6,7 @@ random bytes: no floating-point number decides an outcome, so low bits of a rele
 """
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from fractions import Fraction
-from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +14,12 @@ from numpy.typing import NDArray
 from dpforest.privacy.mechanisms import noise_kernels
 from dpforest.privacy.mechanisms.randomness import RandomBits
 
-Backend = Literal["dpforest", "opendp"]
-
 #: Largest numerator and denominator of a Laplace scale.
 LAPLACE_LIMIT = 1 << 40
 #: Largest numerator and denominator of a Gaussian variance (so sigma reaches 2**23).
 GAUSSIAN_LIMIT = 1 << 46
 # Scales of more bits are rounded up to about this many.
 _SCALE_BITS = 32
-
-_backend: ContextVar[Backend] = ContextVar("dpforest_noise_backend", default="dpforest")
 
 
 def discrete_laplace(
@@ -64,8 +56,6 @@ def discrete_laplace(
             "scale must be a positive fraction with numerator and denominator at most 2**40, "
             f"got {scale}. Use laplace_scale(epsilon, sensitivity), or a coarser grid."
         )
-    if _backend.get() == "opendp":
-        return _opendp_noise("laplace", _float_above(scale), size, bits)
     out = np.empty(size, dtype=np.int64)
     flat, s, t = out.reshape(-1), scale.numerator, scale.denominator
     bits.feed(lambda buffer, done: noise_kernels.laplace(buffer, flat, done, s, t), flat.size, 12)
@@ -106,8 +96,6 @@ def discrete_gaussian(
             "sigma2 must be a positive fraction with numerator and denominator at most 2**46, "
             f"got {sigma2}. Round it up to a smaller fraction, or use a coarser grid."
         )
-    if _backend.get() == "opendp":
-        return _opendp_noise("gaussian", _root_above(sigma2), size, bits)
     out = np.empty(size, dtype=np.int64)
     flat, m = out.reshape(-1), max(1, math.isqrt(a // b))
     bits.feed(
@@ -152,64 +140,6 @@ def laplace_scale(
     return scale, Fraction(sensitivity) / scale
 
 
-@contextmanager
-def use_backend(name: Backend) -> Iterator[None]:
-    """Draw Laplace and Gaussian noise with another library inside a ``with`` block.
-
-    "opendp" needs ``pip install dpforest[opendp]``, is about a hundred times slower, and cannot be
-    seeded. Its scales are floats: ours are rounded up to the next one, so nothing costs more.
-
-    Examples
-    --------
-    >>> with use_backend("dpforest"):
-    ...     discrete_laplace(1, 3, RandomBits()).shape
-    (3,)
-    """
-    if name not in ("dpforest", "opendp"):
-        raise ValueError(f'the noise backend must be "dpforest" or "opendp", got {name!r}.')
-    if name == "opendp":
-        _opendp()
-    token = _backend.set(name)
-    try:
-        yield
-    finally:
-        _backend.reset(token)
-
-
-def _opendp() -> Any:
-    try:
-        import opendp.prelude as prelude
-    except ImportError as error:
-        raise ImportError(
-            'the "opendp" noise backend needs OpenDP, which is not installed: '
-            "pip install dpforest[opendp]"
-        ) from error
-    return prelude
-
-
-def _opendp_noise(
-    kind: Literal["laplace", "gaussian"],
-    scale: float,
-    size: int | tuple[int, ...],
-    bits: RandomBits,
-) -> NDArray[np.int64]:
-    if bits.reproducible:
-        raise ValueError(
-            'the "opendp" noise backend cannot be seeded: leave random_state unset, or draw with '
-            "the default backend."
-        )
-    dp = _opendp()
-    dp.enable_features("contrib")
-    make = dp.m.make_laplace if kind == "laplace" else dp.m.make_gaussian
-    metric = dp.l1_distance if kind == "laplace" else dp.l2_distance
-    domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    shape = np.empty(size, dtype=np.int8).shape
-    draws = make(domain, metric(T="f64" if kind == "gaussian" else "i64"), scale)(
-        [0] * math.prod(shape)
-    )
-    return np.asarray(draws, dtype=np.int64).reshape(shape)
-
-
 def _short_above(value: Fraction) -> Fraction:
     """Return a fraction as it is if short, else the least of about 32 bits not below it."""
     if max(value.numerator, value.denominator) < 1 << _SCALE_BITS:
@@ -217,17 +147,3 @@ def _short_above(value: Fraction) -> Fraction:
     digits = _SCALE_BITS - value.numerator.bit_length() + value.denominator.bit_length()
     unit = 1 << min(max(digits, 0), 40)
     return Fraction(math.ceil(value * unit), unit)
-
-
-def _float_above(value: Fraction) -> float:
-    """Return the least float not below a fraction."""
-    near = float(value)
-    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
-
-
-def _root_above(value: Fraction) -> float:
-    """Return a float close to the square root of a fraction and not below it."""
-    near = math.sqrt(value)
-    while Fraction(near) ** 2 < value:
-        near = math.nextafter(near, math.inf)
-    return near

@@ -1,4 +1,4 @@
-"""Private quantiles and cuts over a public grid, from the exact counts of its cells.
+"""Private quantiles over a public grid, from the exact counts of its cells.
 
 All of them choose by the exponential mechanism with the *rank* utility: minus the distance between
 the number of records below a candidate and the wanted share of all records. Cells are weighted
@@ -71,35 +71,6 @@ def quantile_cell(
         sensitivity=steps * sensitivity,
         monotone=False,
         weights=lengths,
-    )
-
-
-def quantile_cut(
-    counts: ArrayLike,
-    level: Fraction = MEDIAN,
-    *,
-    epsilon: Fraction | float,
-    draws: Draws,
-    weights: ArrayLike | None = None,
-    steps: int = 1,
-) -> NDArray[np.int64]:
-    """Choose the cut between two cells that leaves a share `level` of the records on its left.
-
-    Cut c lies between the cells c and c + 1: cells 0, ..., c are on its left. Parameters are those
-    of `quantile_cell`; `weights` has one entry a cut, ``n_cells - 1`` of them.
-
-    Examples
-    --------
-    >>> int(quantile_cut([0, 400, 500, 2], epsilon=1, draws=Draws(0)))
-    1
-    """
-    utilities, sensitivity = cut_utilities(counts, level)
-    return draws.exponential(
-        utilities,
-        epsilon=epsilon,
-        sensitivity=steps * sensitivity,
-        monotone=False,
-        weights=weights,
     )
 
 
@@ -194,20 +165,6 @@ def cell_utilities(counts: ArrayLike, level: Fraction) -> tuple[NDArray[np.int64
     wanted = a * table.sum(axis=-1, keepdims=True)
     missed = np.maximum(upto - b * table - wanted, wanted - upto)
     return -np.maximum(missed, 0), max(a, b - a)
-
-
-def cut_utilities(counts: ArrayLike, level: Fraction) -> tuple[NDArray[np.int64], int]:
-    """Return the rank utility of every cut between two cells and its sensitivity to one record.
-
-    Examples
-    --------
-    >>> utilities, sensitivity = cut_utilities([2, 1, 5], Fraction(1, 2))
-    >>> utilities.tolist(), sensitivity
-    ([-4, -2], 1)
-    """
-    table, a, b = _counts(counts), *_level(level)
-    upto = b * np.cumsum(table, axis=-1)[..., :-1]
-    return -np.abs(upto - a * table.sum(axis=-1, keepdims=True)), max(a, b - a)
 
 
 def _counts(counts: ArrayLike) -> NDArray[np.int64]:

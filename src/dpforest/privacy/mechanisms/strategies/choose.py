@@ -8,8 +8,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from dpforest.privacy.accounts.prices import LARGEST_DEVIATION
 from dpforest.privacy.accounts.spends import Price
-from dpforest.privacy.mechanisms.additive import LARGEST_DEVIATION
 from dpforest.privacy.mechanisms.strategies.error import (
     TWO_HALVES,
     expected_error,

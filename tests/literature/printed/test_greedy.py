@@ -2,8 +2,9 @@
 
 import pytest
 
-from dpforest import GreedyForestClassifier, NoGuaranteeWarning, datasets, load_model
-from dpforest.privacy.published_greedy import REASONS
+from dpforest import NoGuaranteeWarning, datasets, load_model
+from dpforest.literature.printed.flaws import REASONS
+from dpforest.literature.printed.greedy import PrintedGreedyForest
 
 GAIN_RATIO = {
     "criterion": "information_gain",
@@ -29,12 +30,12 @@ def census():
 
 def make(census, **settings):
     settings = {"epsilon": 4.0, "n_estimators": 5, "max_depth": 2, "random_state": 0} | settings
-    return GreedyForestClassifier(schema=census.schema, **settings)
+    return PrintedGreedyForest(schema=census.schema, **settings)
 
 
 @pytest.mark.parametrize("published", SETTINGS)
 def test_a_printed_flaw_leaves_no_guarantee_and_says_why(census, tmp_path, published):
-    forest = make(census, published=published, **SETTINGS[published])
+    forest = make(census, flaws=published, **SETTINGS[published])
     with pytest.warns(NoGuaranteeWarning, match="not differentially private"):
         forest.fit(census.X, census.y)
     assert forest.ledger_.guarantee is None
@@ -47,32 +48,28 @@ def test_a_printed_flaw_leaves_no_guarantee_and_says_why(census, tmp_path, publi
     assert (loaded.predict(census.X) == forest.predict(census.X)).all()
 
 
-def test_without_a_name_nothing_printed_is_followed(census):
-    forest = make(census).fit(census.X, census.y)
-    assert forest.ledger_.guarantee is not None
-
-
 def test_selective_aggregation_drops_trees(census):
     with pytest.warns(NoGuaranteeWarning):
-        forest = make(census, published=("selective_aggregation",)).fit(census.X, census.y)
+        forest = make(census, flaws=("selective_aggregation",)).fit(census.X, census.y)
     assert 1 <= forest.forest_.n_trees < 5
 
 
 @pytest.mark.parametrize(("settings", "message"), [
-    ({"published": ("luck",)}, "one of"),
-    ({"published": ("bootstrap",)}, "sampling='shared'"),
-    ({"published": ("bootstrap",), "sampling": "shared", "second_phase": 0.5}, "two phases"),
-    ({"published": ("bootstrap",), "sampling": "without_replacement"}, "sampling='shared'"),
-    ({"published": ("misclassified_weights",), "sampling": "shared"}, "share"),
-    ({"published": ("gain_ratio",), **GAIN_RATIO, "splits": "binary"}, "splits='multiway'"),
-    ({"published": ("gain_ratio",), **GAIN_RATIO, "criterion": "gini"}, "information_gain"),
-    ({"published": ("gain_ratio",), **GAIN_RATIO, "stopping": "candidate"}, "stopping=None"),
+    ({"flaws": ("luck",)}, "one of"),
+    ({"flaws": ("bootstrap",)}, "sampling='shared'"),
+    ({"flaws": ("bootstrap",), "sampling": "shared", "second_phase": 0.5}, "two phases"),
+    ({"flaws": ("bootstrap",), "sampling": "without_replacement"}, "sampling='shared'"),
+    ({"flaws": ("misclassified_weights",), "sampling": "shared"}, "share"),
+    ({"flaws": ("gain_ratio",), **GAIN_RATIO, "splits": "binary"}, "splits='multiway'"),
+    ({"flaws": ("gain_ratio",), **GAIN_RATIO, "criterion": "gini"}, "information_gain"),
+    ({"flaws": ("gain_ratio",), **GAIN_RATIO, "stopping": "candidate"}, "stopping=None"),
 ])  # fmt: skip
 def test_settings_that_no_print_has_are_refused(census, settings, message):
     with pytest.raises(ValueError, match=message):
         make(census, **settings).fit(census.X, census.y)
 
 
-def test_a_bare_name_is_refused(census):
+@pytest.mark.parametrize("flaws", [None, {"pure_stop"}, "pure_stop"])
+def test_flaws_are_named_in_a_tuple(census, flaws):
     with pytest.raises(TypeError, match="tuple of names"):
-        make(census, published="pure_stop").fit(census.X, census.y)
+        make(census, flaws=flaws).fit(census.X, census.y)

@@ -15,6 +15,7 @@ from dpforest import (
 )
 from dpforest.audit import Table, exhaust
 from dpforest.audit.script import branches_of
+from dpforest.literature.printed.greedy import PrintedGreedyForest
 
 CLASSES = Target(classes=(0, 1))
 ONE = Schema((NumericFeature("x", 0.0, 1.0, cuts=(0.5,)),), CLASSES)
@@ -27,7 +28,9 @@ SMALL = {
 
 
 def check(published, records=RECORDS, *, least=1, most=3, epsilon=1.0, **options):
-    forest = GreedyForestClassifier(epsilon=epsilon, published=published, **SMALL | options)
+    flaws = {"flaws": published} if published else {}
+    kind = PrintedGreedyForest if published else GreedyForestClassifier
+    forest = kind(epsilon=epsilon, **flaws, **SMALL | options)
     return exhaust(forest, records, least=least, most=most, claim=epsilon)
 
 

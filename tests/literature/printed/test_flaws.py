@@ -6,19 +6,19 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from dpforest.privacy.mechanisms.scores import STEP
-from dpforest.privacy.published_greedy import (
-    FLAWS,
+from dpforest.literature.printed.flaws import (
+    NEEDS,
     REASONS,
     Flaw,
     are_pure,
     gain_ratio_utilities,
     selected_trees,
 )
+from dpforest.privacy.mechanisms.scores import STEP
 
 
 def test_every_flaw_has_a_reason():
-    assert set(REASONS) == set(FLAWS) == set(get_args(Flaw))
+    assert set(REASONS) == set(NEEDS) == set(get_args(Flaw))
 
 
 def entropy(counts):

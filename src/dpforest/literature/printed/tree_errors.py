@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.records.statistics import Block
+from dpforest.records.blocks import Block
 from dpforest.tables.routing import find_leaves
 from dpforest.trees.structure import Forest
 
@@ -40,8 +40,7 @@ class ErrorsWithout:
 
     def add(self, block: Block, total: NDArray[np.int64]) -> None:
         """Add the errors of the records without each tree."""
-        for start in range(0, len(block.target), ROWS):
-            rows = block.rows(slice(start, start + ROWS))
+        for rows in block.pieces(ROWS):
             votes = self.votes[find_leaves(self.forest, rows.bins, 1)[:, self.kept]]
             others = votes.sum(axis=1, keepdims=True) - votes
             total += (others.argmax(axis=2) != rows.target[:, np.newaxis]).sum(axis=0)

@@ -13,10 +13,17 @@ from dpforest import (
     Target,
 )
 from dpforest.audit import exhaust
+from dpforest.literature.printed.median import PrintedMedianForestClassifier
+from dpforest.literature.printed.random import SmoothLabelForest, SnrForest
 
 CLASSES = Target(classes=(0, 1))
 ONE = Schema((CategoricalFeature("a", (0, 1)),), CLASSES)
 TWO = Schema((*ONE.features, CategoricalFeature("b", (0, 1))), CLASSES)
+
+
+SMOOTH = (SmoothLabelForest, RandomDecisionForestClassifier)
+SNR = (SnrForest, RandomDecisionForestClassifier)
+MEDIAN = (PrintedMedianForestClassifier, MedianForestClassifier)
 
 
 def numeric(n_bins):
@@ -24,16 +31,18 @@ def numeric(n_bins):
     return Schema((NumericFeature("x", 0.0, 1.0, cuts=cuts),), CLASSES)
 
 
-def check(kind, records, *, most, variant, epsilon=1.0, **options):
+def check(kinds, records, *, most, variant, epsilon=1.0, **options):
+    """A print, or its repair."""
+    printed, repaired = kinds
     settings = {"n_estimators": 1, "max_depth": 1, "random_state": 0, **options}
-    forest = kind(epsilon=epsilon, variant=variant, **settings)
+    forest = (printed if variant else repaired)(epsilon=epsilon, **settings)
     return exhaust(forest, records, most=most, claim=epsilon)
 
 
 def smooth(variant, *, most=4, n_estimators=1, epsilon=1.0):
     return check(
-        RandomDecisionForestClassifier, [(0, 0), (0, 1)], most=most, variant=variant,
-        epsilon=epsilon, schema=ONE, leaves="label", sampling="disjoint",
+        SMOOTH, [(0, 0), (0, 1)], most=most, variant=variant, epsilon=epsilon, schema=ONE,
+        leaves="label", sampling="disjoint",
         n_estimators=n_estimators,
     )  # fmt: skip
 
@@ -61,7 +70,7 @@ def test_the_loss_of_smooth_sensitivity_is_that_of_its_formula_and_has_no_bound(
 def snr(variant, most):
     options = {"n_estimators": "auto"} if variant else {"n_hint": 24, "n_estimators": "auto"}
     return check(
-        RandomDecisionForestClassifier, [(0, 0, 0)], most=most, variant=variant, schema=TWO,
+        SNR, [(0, 0, 0)], most=most, variant=variant, schema=TWO,
         pruning="snr", **options,
     )  # fmt: skip
 
@@ -76,7 +85,7 @@ def test_a_number_of_trees_that_reads_the_number_of_records_is_caught():
 def diprime(variant, n_bins=8, leaves="label"):
     records = [(0.01, 0), (0.6, 0), (0.99, 1)]
     return check(
-        MedianForestClassifier, records, most=3, variant=variant, schema=numeric(n_bins),
+        MEDIAN, records, most=3, variant=variant, schema=numeric(n_bins),
         leaves=leaves,
     )  # fmt: skip
 
@@ -95,7 +104,7 @@ def test_the_loss_of_diprime_grows_with_the_fineness_of_the_cuts():
 
 def thesis(variant):
     return check(
-        MedianForestClassifier, [(0, 0), (1, 1)], most=8, variant=variant, schema=ONE,
+        MEDIAN, [(0, 0), (1, 1)], most=8, variant=variant, schema=ONE,
         cuts="grid", leaves="label",
     )  # fmt: skip
 

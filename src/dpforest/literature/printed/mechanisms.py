@@ -2,13 +2,14 @@
 
 Consul and Williamson (DiPriMe), the thesis (DPRF_thesis) and Fletcher and Islam (2015, 2017) claim
 differential privacy for these, and the claims fail for the reasons below, which are written
-into the ledger before it uses them. They are here to reproduce the papers' figures.
+into the ledger before. They are here to reproduce the papers' figures.
 """
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 from dpforest.privacy.accounts.spends import Amount
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.splitting import NO_CANDIDATE, Answer, Integers, NodeSplits
-from dpforest.trees.level_grower import Published
+
+Print = Literal["diprime", "thesis"]
 
 SHARED_REASONS = (
     "as published: K medians are computed on the same records and one is kept; that is K releases, "
@@ -24,7 +26,7 @@ SHARED_REASONS = (
     "as published: the error of a split is scaled by the number of records of the node, which is "
     "private",
 )
-REASONS: dict[Published, tuple[str, ...]] = {
+REASONS: dict[Print, tuple[str, ...]] = {
     "diprime": (
         "as published: a cut is drawn evenly between two neighbouring records, whose distance is "
         "private and not bounded",
@@ -56,16 +58,14 @@ DIPRIME_RATE = Fraction(1, 8)  # of the choice of a feature: epsilon N MSE / (8 
 THESIS_RATE = Fraction(1, 4)
 
 
-def published_splits(
-    splits: NodeSplits, published: Published, epsilon: Amount, draws: Draws
-) -> Answer:
+def printed_splits(splits: NodeSplits, printed: Print, epsilon: Amount, draws: Draws) -> Answer:
     """The candidate and the option of every node by the printed mechanisms; -1 stops a node.
 
     Half of the epsilon of a level is for the cuts, half for the feature. Where the print
     leaves a choice, ``docs/privacy/median.md`` says which reading was taken.
     """
     half = epsilon if math.isinf(epsilon) else Fraction(epsilon) / 2
-    if published == "diprime":
+    if printed == "diprime":
         option = _between_records(splits, half, draws)
         return _feature_and_option(splits, option, splits.error(option), DIPRIME_RATE, half, draws)
     option = _most_balanced(splits, half, draws)
@@ -138,13 +138,13 @@ def _stops(splits: NodeSplits) -> NDArray[np.bool_]:
     return np.asarray((size < FEWEST) | (splits.total[:, 0, 0].max(axis=1) == size))
 
 
-def published_means(totals: Integers, noisy_sums: NDArray[np.float64]) -> NDArray[np.float64]:
+def printed_means(totals: Integers, noisy_sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """Noisy sums over exact numbers of records; the middle of the range where there are none."""
     size = totals[:, 0]
     return np.where(size > 0, noisy_sums / np.maximum(size, 1), 0.5)
 
 
-def published_labels(counts: Integers, epsilon: Amount, draws: Draws) -> Integers:
+def smooth_labels(counts: Integers, epsilon: Amount, draws: Draws) -> Integers:
     """The labels of leaves by Fletcher and Islam (2017): smooth sensitivity in a private choice.
 
     The most frequent class has the utility 1, others 0, and the sensitivity is exp(-epsilon j) for

@@ -8,21 +8,34 @@ print. ``docs/privacy/greedy.md`` has two tables for each on which it loses more
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.forests.parameters import check_choice
+from dpforest.literature.printed.tree_errors import ErrorsWithout
 from dpforest.privacy.mechanisms.scores import STEP
 from dpforest.privacy.mechanisms.splitting import Integers
 from dpforest.records.statistics import Statistic
-from dpforest.records.tree_errors import ErrorsWithout
 from dpforest.trees.structure import Forest
 
 Flaw = Literal[
     "bootstrap", "pure_stop", "gain_ratio", "selective_aggregation", "misclassified_weights"
 ]
-FLAWS: tuple[Flaw, ...] = get_args(Flaw)
+NEEDS: dict[Flaw, dict[str, object]] = {
+    "bootstrap": {"sampling": "shared"},
+    "pure_stop": {},
+    "gain_ratio": {
+        "splits": "multiway",
+        "criterion": "information_gain",
+        "selection": "exponential",
+        "stopping": None,
+    },
+    "selective_aggregation": {},
+    "misclassified_weights": {"sampling": "shared"},
+}
+"""What the print of a flaw takes for granted."""
 
 REASONS: dict[Flaw, str] = {
     "bootstrap": (
@@ -103,3 +116,19 @@ def selected_trees(
         if errors[worst] < fewest:
             best, fewest = left, errors[worst]
     return best
+
+
+def check_flaws(forest: Any) -> None:
+    """Refuse flaws that nobody printed, and settings that their print does not have."""
+    for flaw in forest.flaws:
+        check_choice("a name in flaws", flaw, tuple(NEEDS))
+        for name, value in NEEDS[flaw].items():
+            if getattr(forest, name) != value:
+                raise ValueError(f"flaws={flaw!r} is printed with {name}={value!r}: set it")
+    weighted = "misclassified_weights" in forest.flaws
+    if weighted and not forest.second_phase:
+        raise ValueError("flaws='misclassified_weights' is about a second phase: give its share")
+    if forest.second_phase and "bootstrap" in forest.flaws and not weighted:
+        raise ValueError(
+            "bootstrap samples in two phases are TpDPRF: add 'misclassified_weights' to flaws"
+        )

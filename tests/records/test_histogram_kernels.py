@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from dpforest.records.blocks import Block
 from dpforest.records.statistics import (
-    Block,
     LeafClassCounts,
     LeafSums,
     NodeHistograms,

@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 
-from dpforest.records import tree_errors
+from dpforest.literature.printed import tree_errors
+from dpforest.literature.printed.bootstrap import draw_bootstrap_samples
+from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.privacy.accounts.protection import Protection
+from dpforest.privacy.desk import Desk
+from dpforest.privacy.mechanisms.draws import Draws
+from dpforest.records.local import LocalStore
 from dpforest.records.statistics import LeafClassCounts
-from dpforest.records.store import LocalStore
 from dpforest.schema import NumericFeature, Schema, Target
 from dpforest.tables.encode import Encoding
 from dpforest.tables.frames import Frame
@@ -54,20 +59,28 @@ def test_wrong_trees_are_counted_a_record(world):
     assert (tree_errors.wrong_trees(forest, votes, bins, target) == expected).all()
 
 
-def drawing(asked):
-    def draw(m, size):
-        asked.append((m, size))
+class Asked(Draws):
+    """Keeps what is asked for, and gives every seventh."""
+
+    def __init__(self):
+        super().__init__(0)
+        self.asked = []
+
+    def below(self, m, size):
+        self.asked.append((m, size))
         return np.arange(size) * 7 % m
 
-    return draw
+
+def desk_of(store):
+    return Desk(store, Ledger(1.0, 0.0, Protection()), Asked())
 
 
 def test_a_bootstrap_sample_counts_records_as_often_as_they_are_drawn(world):
     store, forest, _, bins, target = world
-    asked = []
-    store.bootstrap(5, drawing(asked))
-    assert asked == [(50, 50)] * 5
-    found = store.total(LeafClassCounts(forest, 3, "bootstrap"))
+    desk = desk_of(store)
+    sampling = draw_bootstrap_samples(desk, 5)
+    assert desk.draws.asked == [(50, 50)] * 5
+    found = store.total(LeafClassCounts(forest, 3, sampling.kind))
     leaves, times = find_leaves(forest, bins, 1), np.bincount(np.arange(50) * 7 % 50, minlength=50)
     expected = np.zeros_like(found)
     for i in range(50):
@@ -78,10 +91,10 @@ def test_a_bootstrap_sample_counts_records_as_often_as_they_are_drawn(world):
 def test_weights_are_the_numbers_of_trees_that_are_wrong(world):
     store, forest, votes, bins, target = world
     wrong = tree_errors.wrong_trees(forest, votes, bins, target)
-    asked = []
-    store.bootstrap(5, drawing(asked), (forest, votes))
-    assert asked == [(wrong.sum(), 50)] * 5
-    counts = store.total(LeafClassCounts(forest, 3, "bootstrap"))
+    desk = desk_of(store)
+    sampling = draw_bootstrap_samples(desk, 5, (forest, votes))
+    assert desk.draws.asked == [(wrong.sum(), 50)] * 5
+    counts = store.total(LeafClassCounts(forest, 3, sampling.kind))
     assert counts.sum() == 5 * 50
     # A record that no tree is wrong on is never drawn.
     where = np.repeat(np.arange(50), wrong)[np.arange(50) * 7 % wrong.sum()]
@@ -90,9 +103,10 @@ def test_weights_are_the_numbers_of_trees_that_are_wrong(world):
 
 
 def test_where_no_tree_is_wrong_all_records_weigh_alike(world):
-    store, forest, _, _, _ = world
-    asked = []
-    right = LocalStore(store._frame, np.zeros(50, np.int32), n_jobs=1)
+    _, forest, _, _, _ = world
+    X = np.random.default_rng(0).random((50, 2))
+    right = LocalStore(Frame(X).select(SCHEMA), np.zeros(50, np.int32), n_jobs=1)
     right.encode(ENCODING)
-    right.bootstrap(2, drawing(asked), (forest, np.eye(3)[np.zeros(forest.n_leaves, int)]))
-    assert asked == [(50, 50)] * 2
+    desk = desk_of(right)
+    draw_bootstrap_samples(desk, 2, (forest, np.eye(3)[np.zeros(forest.n_leaves, int)]))
+    assert desk.draws.asked == [(50, 50)] * 2

@@ -1,0 +1,102 @@
+"""What a loss is."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Norm = Literal[1, 2]
+"""How the derivatives of a record are measured: L1 under Laplace noise, L2 under Gaussian noise."""
+Values = NDArray[np.float64]
+
+
+class Loss(ABC):
+    """A loss with the facts and rules that follow from it; a subclass is a frozen dataclass.
+
+    A record has a gradient for each output and one Hessian for all of them. The rules given here
+    are those of classification. *Signal* is the number of records times the budget, in units of
+    what a record may add.
+    """
+
+    clip_without_noise: ClassVar[float] = 2.0
+    """The norm at which gradients are clipped where there is no noise to save: beyond all."""
+    gradients_add_up_to_zero: ClassVar[bool] = False
+    """Whether the gradients of a record always do: then their mean is noise, and taken out."""
+    learnt: ClassVar[float] = 0.8
+    focus: ClassVar[float] = 1.0
+    """How features are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Scores of a record."""
+        return 1
+
+    @property
+    @abstractmethod
+    def largest_hessian(self) -> float:
+        """The largest Hessian of a record."""
+
+    @abstractmethod
+    def derivatives(
+        self,
+        scores: NDArray[np.float32],
+        target: NDArray[Any],
+        slopes: Values,
+        curvatures: Values,
+    ) -> None:
+        """Write the gradients and Hessians of some records, each by itself.
+
+        Parameters
+        ----------
+        scores : ndarray of float32, shape (n_outputs, n)
+        target : ndarray, shape (n,)
+        slopes : ndarray of float64, shape (n_outputs, n)
+            Where the gradients go.
+        curvatures : ndarray of float64, shape (n,)
+            Where the Hessians go.
+        """
+
+    @abstractmethod
+    def predictions(self, scores: NDArray[np.floating[Any]], clipped: bool) -> Values:
+        """What scores, shape (n_outputs, n), say of records: probabilities or targets.
+
+        ``clipped`` is whether gradients were clipped on the way, which some links undo.
+        """
+
+    @abstractmethod
+    def clip(self, norm: Norm) -> float:
+        """The norm at which gradients are clipped under noise: what they have at the start."""
+
+    def hessian_part(self, norm: Norm) -> float:
+        """The largest weighted Hessian, relative to the clip."""
+        return 0.2 if norm == 1 else 0.37
+
+    def damping(self, norm: Norm) -> float:
+        """What is added to the Hessian of a leaf, in units of a record's bound over mu."""
+        return 15.0 if norm == 1 else 20.0
+
+    def total_step(self, signal: float, norm: Norm) -> float:
+        """Rounds times learning rate: how far the model goes from where it starts."""
+        step = 30.0 * math.pow(signal / 1000.0, 0.35)
+        return min(max(step, 25.0), 45.0 if norm == 1 else 120.0)
+
+    def depth(self, signal: float, n_features: int, any_numeric: bool, norm: Norm) -> int:
+        """The levels of a tree."""
+        if norm == 1:
+            return 4
+        return stairs(signal / n_features, (2.0, 50.0, 1500.0), 2)
+
+
+def stairs(value: float, steps: tuple[float, ...], lowest: int) -> int:
+    """The lowest, plus 1 for each step that the value reaches.
+
+    Examples
+    --------
+    >>> stairs(7.0, (5.0, 200.0, 1500.0), 3)
+    4
+    """
+    return lowest + sum(value >= step for step in steps)

@@ -1,0 +1,76 @@
+"""The softmax loss, of K classes.
+
+Gradients p_k - [k is the label]; the Hessian of all of them is (1 - sum p_k^2) / 2, which is at
+most (1 - 1/K) / 2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from dpforest.losses.base import Loss, Norm, Values
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _derivatives(
+    scores: NDArray[np.float32], target: NDArray[Any], slopes: Values, curvatures: Values
+) -> None:
+    for i in range(target.shape[0]):
+        largest = scores[0, i]
+        for k in range(1, scores.shape[0]):
+            largest = max(largest, scores[k, i])
+        total = 0.0
+        for k in range(scores.shape[0]):
+            slopes[k, i] = np.exp(np.float64(scores[k, i] - largest))
+            total += slopes[k, i]
+        squares = 0.0
+        for k in range(scores.shape[0]):
+            slopes[k, i] /= total
+            squares += slopes[k, i] * slopes[k, i]
+        slopes[np.int64(target[i]), i] -= 1.0
+        curvatures[i] = 0.5 * (1.0 - squares)
+
+
+@dataclass(frozen=True)
+class Softmax(Loss):
+    """The softmax loss: a score for each class."""
+
+    gradients_add_up_to_zero: ClassVar[bool] = True
+
+    n_classes: int
+
+    @property
+    def n_outputs(self) -> int:
+        """One score for each class."""
+        return self.n_classes
+
+    @property
+    def largest_hessian(self) -> float:
+        """That of equal probabilities."""
+        return 0.5 * (1.0 - 1.0 / self.n_classes)
+
+    def derivatives(
+        self,
+        scores: NDArray[np.float32],
+        target: NDArray[Any],
+        slopes: Values,
+        curvatures: Values,
+    ) -> None:
+        """Write p_k - [k is the label] and (1 - sum p_k^2) / 2."""
+        _derivatives(scores, target, slopes, curvatures)
+
+    def predictions(self, scores: NDArray[np.floating[Any]], clipped: bool) -> Values:
+        """The probability of each class, shape (n, n_classes)."""
+        return np.asarray(softmax(scores.T.astype(np.float64), axis=1))
+
+    def clip(self, norm: Norm) -> float:
+        """The norm of the gradients where all classes are equally probable."""
+        others = 1.0 - 1.0 / self.n_classes
+        return 2.0 * others if norm == 1 else math.sqrt(others)
