@@ -72,7 +72,12 @@ def _same(value: Any, stored: Any) -> bool:
         return _is_missing(value) and _is_missing(stored)
     if isinstance(value, str) or isinstance(stored, str):
         return str(value) == str(stored)
-    return bool(stored == value)
+    # Python compares integers and floats exactly, NumPy rounds first.
+    return bool(_plain(stored) == _plain(value))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_missing(value: Any) -> bool:

@@ -61,6 +61,11 @@ class ReplayReport:
         return self.pure_claim + self._epsilon_of(self.mu_claim)
 
     @property
+    def is_mixed(self) -> bool:
+        """Whether there are releases of both kinds, whose curve is not a sum."""
+        return bool(self.pure_claim and self.mu_claim)
+
+    @property
     def tightness(self) -> float:
         """The largest possible loss over the claim: 1 where nothing was paid in vain.
 
@@ -80,12 +85,17 @@ class ReplayReport:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing leaks for certain and no loss, at its largest, is above its claim."""
+        """Whether nothing leaks for certain and no loss, at its largest, is above its claim.
+
+        Pure and Gaussian releases are held to what the ledger has for each; those of one kind to
+        the printed total as well.
+        """
         return (
             not self.leaks
             and max(self.pure_loss, self.largest_pure_loss) <= self.pure_claim + TOLERANCE
             and self.mu <= self.mu_claim * (1 + TOLERANCE)
             and self.delta <= self.delta_claim
+            and (self.is_mixed or self.loss <= self.guarantee.epsilon * (1 + TOLERANCE) + TOLERANCE)
         )
 
     def __str__(self) -> str:

@@ -39,7 +39,6 @@ class Shown:
     def of(cls, model: PrivateEstimator, **beside: Any) -> Shown:
         """What a fitted model shows, and what else is shown beside it, by name."""
         public = {name: value for name, value in vars(model).items() if not name.startswith("_")}
-        # The identity of a stage may be drawn anew for every fit; a ledger tells what it explains.
         facts = {n: v for n, v in model._facts().items() if n not in HELD_ELSEWHERE}
         everything = {
             **public,
@@ -76,7 +75,8 @@ def _pieces(value: Any) -> Iterator[bytes]:
     if isinstance(value, str | int | float | Fraction | None):
         yield repr(value).encode()
     elif isinstance(value, Ledger):
-        yield value.explain().encode()
+        # Not its identities, which are random; numbers in the explanation are rounded.
+        yield f"{value.explain()}\n{value.entries!r}".encode()
     elif isinstance(value, np.ndarray | np.generic):
         yield from _pieces_of_array(np.asarray(value))
     elif isinstance(value, Mapping):
