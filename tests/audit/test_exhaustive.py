@@ -17,6 +17,7 @@ from dpforest import (
 from dpforest.audit import exhaust
 from dpforest.audit.exhaustive import worst_loss
 from dpforest.audit.script import Branch, Noise, exponential_law, permute_and_flip_law
+from dpforest.literature.printed.random import SmoothLabelForest
 from dpforest.privacy.accounts import spends
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.privacy.mechanisms import selection
@@ -87,15 +88,13 @@ def test_what_one_table_alone_can_release_has_an_infinite_loss():
 
 
 def test_a_claim_may_be_given_and_must_be_where_the_ledger_has_none():
-    forest = RandomDecisionForestClassifier(
-        schema=ONE, n_estimators=1, max_depth=1, leaves="label", sampling="disjoint",
-        variant="as_published", random_state=0,
-    )  # fmt: skip
+    settings = {"n_estimators": 1, "max_depth": 1, "leaves": "label", "sampling": "disjoint"}
+    forest = SmoothLabelForest(schema=ONE, random_state=0, **settings)
     with pytest.raises(ValueError, match=r"smooth sensitivity.*claim=1.0"):
         exhaust(forest, [(0, 0), (1, 1)], most=1)
     assert not exhaust(forest, [(0, 0), (1, 1)], most=3, claim=1.0).holds
     assert exhaust(forest, [(0, 0), (1, 1)], most=3, claim=20.0).holds
-    honest = forest.set_params(variant=None, epsilon=1.0)
+    honest = RandomDecisionForestClassifier(schema=ONE, random_state=0, **settings)
     assert not exhaust(honest, [(0, 0), (1, 1)], most=3, claim=0.9).holds
 
 
