@@ -33,6 +33,7 @@ MaxRecords = Annotated[int | None, typer.Option(help="How many records of one pe
 SharedBudget = Annotated[
     Path | None, typer.Option("--budget", help="The budget to pay from, see 'dpforest budget'.")
 ]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the output.")]
 Seed = Annotated[
     int | None,
     typer.Option(help="Makes the noise reproducible: for tests and papers, not for release."),
@@ -74,7 +75,7 @@ def fit(
     table_name: Annotated[
         str | None, typer.Option(help="A public name of the table, to be kept in the model.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a model.")] = False,
+    force: Force = False,
     budget: SharedBudget = None,
     random_state: Seed = None,
 ) -> None:
@@ -190,11 +191,13 @@ def schema(
     ] = None,
     groups: Groups = None,
     max_records_per_group: MaxRecords = None,
+    force: Force = False,
     budget: SharedBudget = None,
     random_state: Seed = None,
 ) -> None:
     """Write a starter schema from a table: leaking, to be edited, or paid for with --epsilon."""
     tables.check_output(output)
+    inputs.check_new(output, force)
     if budget is not None:
         budgets.check_paid(budget, epsilon)
     declared = inputs.column_types(types or [], table)

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 from dpforest.privacy.accounts.budget import Budget
 
+Auto = Literal["auto"]
 Check = Callable[[str, Any], object]
 """``check(name, value)`` raises TypeError or ValueError when the value will not do."""
 

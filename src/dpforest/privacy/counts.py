@@ -1,4 +1,4 @@
-"""Noisy counts: of all records, of bins, of cells of the target."""
+"""Noisy counts: of all records, of bins, of cells of the target, of whatever a statistic counts."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ def count(desk: Desk, price: Price) -> float:
     if desk.count_is_public:
         desk.ledger.debit(Spend.of("number of records", "public", Public()))
         return float(desk.total(RecordCount())[0])
-    noise, grid = _pay(desk, "number of records", price, cells=1)
-    return float(_noisy(desk, RecordCount(), noise, grid).values[0])
+    return float(noisy_counts(desk, RecordCount(), price, "number of records", cells=1).values[0])
 
 
 def bin_counts(
@@ -53,8 +52,20 @@ def target_counts(desk: Desk, low: float, high: float, cells: int, price: Price)
 
     A record is in one cell and changes its count by 1.
     """
-    noise, grid = _pay(desk, "histogram of the target", price, cells=1)
-    return _noisy(desk, TargetCounts(low, high, cells), noise, grid)
+    statistic = TargetCounts(low, high, cells)
+    return noisy_counts(desk, statistic, price, "histogram of the target", cells=1)
+
+
+def noisy_counts(
+    desk: Desk, statistic: Statistic, price: Price, label: str, *, cells: int
+) -> Released:
+    """The noisy total of a statistic that counts.
+
+    A record changes at most ``cells`` of its numbers, each by 1: the L1 sensitivity is ``cells``
+    and the L2 sensitivity its root.
+    """
+    noise, grid = _pay(desk, label, price, cells=cells)
+    return _noisy(desk, statistic, noise, grid)
 
 
 def _pay(desk: Desk, label: str, price: Price, *, cells: int) -> tuple[AdditiveNoise, int]:

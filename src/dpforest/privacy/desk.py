@@ -101,7 +101,7 @@ class Desk:
         if sampling.kind == "disjoint":
             self._store.deal(sampling.n_trees, self.draws.below)
         elif sampling.kind == "without_replacement":
-            self._store.sample(sampling.n_trees, sampling.share, self.draws.below)
+            self._store.sample(sampling.n_trees, sampling.share, self.draws.joins)
         self._sampled = sampling
 
     def deal_anew(self, n_trees: int) -> None:
@@ -116,5 +116,5 @@ class Desk:
         Whether it does depends on the record and on what was released, on no other record; its
         chance to be in a sample is at most the share that the price is told of. Releases nothing.
         """
-        self._store.sample(sampling.n_trees, sampling.share, self.draws.below, (forest, votes))
+        self._store.sample(sampling.n_trees, sampling.share, self.draws.joins, (forest, votes))
         self._sampled = sampling

@@ -215,8 +215,9 @@ class _Inference:
         """Return the values whose noisy count reaches a threshold; see the module for the proof."""
         price = self._prices[name]
         levels, counts = level_counts(column, numbers=kind in ("integer", "number"))
-        noisy = self._noisy(counts, price.scale)
         threshold = category_threshold(price.scale, price.delta, self.ledger.protection.steps)
+        self._draws.looked()
+        noisy = self._draws.count_levels(self._noise(price.scale), levels, counts, threshold)
         kept = np.flatnonzero(noisy >= threshold)
         if most is not None and kept.size > most:
             kept = np.sort(kept[np.argsort(-noisy[kept], kind="stable")[:most]])
@@ -224,8 +225,10 @@ class _Inference:
 
     def _noisy(self, counts: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
         self._draws.looked()
-        made = DiscreteLaplace(scale, self.ledger.protection.steps)
-        return self._draws.add_noise(AdditiveNoise(made), counts)
+        return self._draws.add_noise(self._noise(scale), counts)
+
+    def _noise(self, scale: Fraction) -> AdditiveNoise:
+        return AdditiveNoise(DiscreteLaplace(scale, self.ledger.protection.steps))
 
 
 def _feature(
