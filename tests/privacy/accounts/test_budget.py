@@ -270,7 +270,8 @@ def test_a_full_disk_is_a_clear_error_and_changes_nothing(budget, monkeypatch):
 
 
 DEBIT = """
-import os, resource, signal, sys
+import os, resource, sys
+from pathlib import Path
 from dpforest.privacy.accounts import budget_debits
 from dpforest.privacy.accounts.budget_filter import most_of
 from dpforest.privacy.accounts.protection import Protection
