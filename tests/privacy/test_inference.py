@@ -1,9 +1,7 @@
 """Paid schemas: what they find, what they cost, and that the threshold keeps its promise."""
 
 import math
-from collections import Counter
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pandas as pd
@@ -17,7 +15,6 @@ from dpforest.privacy import inference
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.inference import category_threshold
 from dpforest.privacy.mechanisms.draws import Draws
-from dpforest.privacy.mechanisms.noise import laplace_scale
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 
 N = 4000
