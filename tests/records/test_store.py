@@ -220,7 +220,7 @@ def test_scores_are_those_of_the_bins_that_the_trees_were_grown_on():
 
 def test_released_trees_are_added_to_the_scores_once():
     X, y = draw_records(np.random.default_rng(11), 60)
-    statistic = GradientSums(OBLIVIOUS, IntegerLoss(Squared(0.5, 0.25), 2, 4096, 0.5, 0.37))
+    statistic = GradientSums(OBLIVIOUS, IntegerLoss(Squared(), 2, 4096, 0.5, 0.37))
     store = cut_up(X, y, [25])
     store.encode(ENCODING, by_feature=True)
     store.start_scores(1)
