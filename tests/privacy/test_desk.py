@@ -259,6 +259,10 @@ def test_records_are_dealt_once_a_sampling_and_anew_for_another():
         desk.draw_samples(sampling)
     deal, coins = [(3, 4_000)], [(2, 4_000)] * 3
     assert desk.draws.asked == [*deal, *coins, *deal]
+    # A question in between that deals for itself leaves nothing for the trees before.
+    desk.deal_anew(5)
+    desk.draw_samples(DISJOINT)
+    assert desk.draws.asked[5:] == [(5, 4_000), *deal]
 
 
 def test_the_share_that_is_drawn_is_the_share_that_is_priced():

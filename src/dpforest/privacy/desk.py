@@ -107,6 +107,7 @@ class Desk:
     def deal_anew(self, n_trees: int) -> None:
         """Deal every record to one tree, by fresh coins: for questions that stand by themselves."""
         self._store.deal(n_trees, self.draws.below)
+        self._sampled = None
 
     def draw_harder_samples(
         self, sampling: TreeSampling, forest: Forest, votes: NDArray[np.float64]
