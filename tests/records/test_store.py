@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from dpforest.records.tree_errors import ErrorsWithout
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +29,6 @@ from dpforest.records.statistics import (
     TargetGrid,
 )
 from dpforest.records.store import Records, RecordStore
-from dpforest.records.tree_errors import ErrorsWithout
 from dpforest.schema import NumericFeature, Schema, Target
 from dpforest.tables.encode import Encoding
 from dpforest.tables.frames import Frame

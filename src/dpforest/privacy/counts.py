@@ -1,4 +1,4 @@
-"""Noisy counts: of all records, of bins, of cells of the target."""
+"""Noisy counts: of all records, of bins, of cells of a table, of cells of the target."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Gaussian, Price, Spend
 from dpforest.privacy.desk import Desk, Released
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.records.contingency import TableCounts
 from dpforest.records.statistics import BinCounts, RecordCount, Statistic, TargetCounts
 from dpforest.tables.encode import Encoding
 
@@ -46,6 +47,29 @@ def bin_counts(
     desk.encode(encoding, by_feature=True, only=features)
     statistic = BinCounts(features, int(encoding.n_bins[list(features)].max()))
     return _noisy(desk, statistic, noise, grid)
+
+
+def table_counts(
+    desk: Desk, encoding: Encoding, features: tuple[int, ...], price: Price, label: str
+) -> Released:
+    """The noisy number of records in each cell of a table of some features.
+
+    The encoding is public or was released, and the target of all records is the one class 0. A
+    record is in one cell of the table and changes its count by 1. Bins of missing values, which
+    such records do not have, are left out before noise is added.
+
+    Returns
+    -------
+    Released
+        Values of shape (values of the first feature, of the second, ...).
+    """
+    noise, grid = _pay(desk, label, price, cells=1)
+    desk.encode(encoding, only=features)
+    statistic = TableCounts((features,), tuple(int(n) for n in encoding.n_bins), n_classes=1)
+    (table,) = statistic.split(desk.total(statistic))
+    filled = tuple(slice(int(encoding.n_values[j])) for j in features)
+    noisy = desk.draws.add_noise(noise, grid * table[..., 0][filled])
+    return Released(noisy / grid, noise.deviation / grid)
 
 
 def target_counts(desk: Desk, low: float, high: float, cells: int, price: Price) -> Released:
