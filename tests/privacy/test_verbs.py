@@ -12,8 +12,9 @@ from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Branch, Gaussian, Pure
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
-from dpforest.privacy.counts import bin_counts, count, target_counts
+from dpforest.privacy.counts import bin_counts, count, table_counts, target_counts
 from dpforest.privacy.desk import Desk
+from dpforest.privacy.errors import error_sums
 from dpforest.privacy.gradients import gradient_sums
 from dpforest.privacy.leaves import LeafQuestion, leaf_counts, leaf_labels, leaf_target_sums
 from dpforest.privacy.mechanisms.draws import Draws
@@ -45,6 +46,8 @@ def draw_trees(n_trees=5):
 VERBS = {
     "count": lambda desk, kind: count(desk, PRICES[kind]),
     "bin_counts": lambda desk, kind: bin_counts(desk, ENCODING, (0, 1), PRICES[kind], "bins"),
+    "table_counts": lambda desk, kind: table_counts(desk, ENCODING, (0, 1), PRICES[kind], "table"),
+    "error_sums": lambda desk, kind: error_sums(desk, (0.0, 1.0), 0.5, PRICES[kind]),
     "target_counts": lambda desk, kind: target_counts(desk, 0.0, 1.0, 4, PRICES[kind]),
     "middle_of_target": lambda desk, kind: middle_of_target(desk, (0.0, 1.0), Fraction(1, 10)),
     "gradient_sums": lambda desk, kind: gradient_sums(

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.utils.validation import check_is_fitted
 
 from dpforest.evaluation.asking import ask_of_classes, ask_of_numbers
 from dpforest.evaluation.results import Evaluation
@@ -129,10 +127,12 @@ def classes_of(model: Any) -> tuple[Category, ...] | None:
     if schema is not None and schema.target is not None:
         declared: tuple[Category, ...] | None = schema.target.classes
         return declared
-    if not is_classifier(model) and not hasattr(model, "classes_"):
-        return None
-    check_is_fitted(model)
-    return tuple(np.asarray(model.classes_).tolist())
+    classes = getattr(model, "classes_", None)
+    if classes is not None:
+        return tuple(np.asarray(classes).tolist())
+    if hasattr(model, "predict_proba"):
+        raise ValueError("the model has predict_proba and no classes_: train it first")
+    return None
 
 
 def bounds_of(model: Any, bounds: tuple[float, float] | None) -> tuple[float, float]:

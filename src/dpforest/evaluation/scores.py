@@ -58,14 +58,19 @@ def area(scores: Scores, level: Level) -> Figure:
     """The area under the ROC curve, the mean over classes of one against the rest.
 
     Classes share records, so their sampling errors may go together and are added up as deviations;
-    the noise is independent. Ties within a cell count one half.
+    the noise is independent. Ties within a cell count one half. A class too small to stand out of
+    the noise has no part in the value, and may have any area in the interval.
     """
-    parts = [_area_of(scores, c) for c in scores.looked_at]
-    if any(part is None for part in parts):
+    every = [_area_of(scores, c) for c in scores.looked_at]
+    parts = [part for part in every if part is not None]
+    if not parts:
         return Figure(0.5, *UNIT)
     values, sampling, noise = np.array(parts, float).T
     deviation = np.sqrt(np.maximum(sampling, 0)).mean()
-    return level.around(values.mean(), deviation**2, noise.sum() / len(values) ** 2, UNIT)
+    known = level.around(values.mean(), deviation**2, noise.sum() / len(values) ** 2, UNIT)
+    share_known = len(parts) / len(every)
+    low, high = share_known * known.low, share_known * known.high + 1 - share_known
+    return Figure(known.value, low, high)
 
 
 def _area_of(scores: Scores, c: int) -> tuple[float, float, float] | None:
