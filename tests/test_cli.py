@@ -163,7 +163,7 @@ def test_a_starter_schema_leaks_loudly_and_is_refused(folder, monkeypatch, with_
         without_frames(monkeypatch)
     starter = folder / "starter.json"
     arguments = ("--target", "income", "-o", starter, "--ignore", "person")
-    result = run_well("schema", folder / "census.csv", *arguments)
+    result = run_well("schema", folder / "census.csv", "--force", *arguments)
     assert "WARNING: the schema was read from the data" in result.stderr
     assert "PRIVATE" in result.stdout
     refused = run("fit", folder / "census.csv", "--schema", starter, "-o", folder / "leak.dpforest")
@@ -194,6 +194,16 @@ def test_a_paid_schema_can_be_trained_with(folder):
 
 
 # Files
+
+
+def test_schema_does_not_overwrite_and_says_so_before_it_reads(folder, monkeypatch, tmp_path):
+    paid = tmp_path / "paid.json"
+    paid.write_text("precious")
+    monkeypatch.setattr("dpforest.cli.tables.read_table", None)
+    refused = run("schema", folder / "census.csv", *PAID, "-o", paid)
+    assert refused.exit_code == 1
+    assert "--force" in refused.stderr
+    assert paid.read_text() == "precious"
 
 
 def test_fit_does_not_overwrite_and_says_so_before_it_reads(folder, monkeypatch, tmp_path):
@@ -307,7 +317,7 @@ PAID = ("--target", "income", "--epsilon", 50, "--delta", 1e-5, "--random-state"
 
 
 def paid_schema(folder, table, *more):
-    run_well("schema", folder / table, *PAID, *more, "-o", folder / "paid.json")
+    run_well("schema", folder / table, *PAID, *more, "--force", "-o", folder / "paid.json")
     return Schema.load(folder / "paid.json")
 
 

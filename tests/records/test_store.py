@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from dpforest.records.tree_errors import ErrorsWithout
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpforest.literature.printed.tree_errors import ErrorsWithout
 from dpforest.losses import IntegerLoss, Logistic, Softmax, Squared
 from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.records import statistics
@@ -49,7 +49,7 @@ OBLIVIOUS = ObliviousGrower(
 CANDIDATES = np.random.default_rng(3).integers(-1, FEATURES, (FOREST.n_leaves, 2)).astype(np.int32)
 GRID = TargetGrid(0.0, 2.0, 16)
 EVERY_LEAF = range(FOREST.n_leaves)
-SAMPLINGS = ("shared", "disjoint", "without_replacement", "bootstrap")
+SAMPLINGS = ("shared", "disjoint", "without_replacement")
 LOSSES = (Logistic(), Softmax(CLASSES), Squared(0.5, 0.25))
 STATISTICS = [
     RecordCount(),
@@ -113,10 +113,7 @@ def prepare(store, statistic, sizes):
     """Everything that a statistic may ask of the state of a store."""
     store.encode(ENCODING, by_feature=isinstance(statistic, GradientSums))
     store.deal(TREES, Tape(sizes, 1))
-    if getattr(statistic, "sampling", "") == "bootstrap":
-        store.bootstrap(TREES, lambda m, n: np.arange(n) * 7 % m, (FOREST, VOTES))
-    else:
-        store.sample(TREES, Fraction(2, 5), Tape(sizes, TREES), (FOREST, VOTES))
+    store.sample(TREES, Fraction(2, 5), Tape(sizes, TREES), (FOREST, VOTES))
     if isinstance(statistic, GradientSums):
         n_outputs = statistic.loss.n_outputs
         store.start_scores(n_outputs)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 
+from dpforest.audit.events import Releases
 from dpforest.audit.worlds import SMALL_REGRESSION, SMALL_SCHEMA, Pair, Table, worst_pairs
 from dpforest.exceptions import NoGuaranteeWarning, PrivacyLeakWarning, SchemaError
 from dpforest.forests.base import PrivateEstimator
@@ -29,7 +30,6 @@ from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.schema import Schema
 
-Releases = NDArray[np.float64]
 Tick = Callable[[int], None]
 Part = tuple[str, int]
 """The name of some numbers of a release, and how many they are."""

@@ -28,6 +28,7 @@ TableIn = Annotated[Path, typer.Argument(metavar="TABLE", help="A .csv, .csv.gz 
 ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that fit saved.")]
 Groups = Annotated[str | None, typer.Option(help="The column of the person, to protect persons.")]
 MaxRecords = Annotated[int | None, typer.Option(help="How many records of one person may count.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the output.")]
 Seed = Annotated[
     int | None,
     typer.Option(help="Makes the noise reproducible: for tests and papers, not for release."),
@@ -69,7 +70,7 @@ def fit(
     table_name: Annotated[
         str | None, typer.Option(help="A public name of the table, to be kept in the model.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a model.")] = False,
+    force: Force = False,
     random_state: Seed = None,
 ) -> None:
     """Train a private forest on a table and save it; print its ledger."""
@@ -182,10 +183,12 @@ def schema(
     ] = None,
     groups: Groups = None,
     max_records_per_group: MaxRecords = None,
+    force: Force = False,
     random_state: Seed = None,
 ) -> None:
     """Write a starter schema from a table: leaking, to be edited, or paid for with --epsilon."""
     tables.check_output(output)
+    inputs.check_new(output, force)
     declared = inputs.column_types(types or [], table)
     person = [] if groups is None else [groups]
     data = tables.read_table(table, [target, *(ignore or []), *person])

@@ -63,8 +63,10 @@ def ask_of_classes(
 def _ask(desk: Desk, encoding: Encoding, name: str, price: Price) -> Counted:
     features, label = ASKED[name]
     released = table_counts(desk, encoding, features, price, label)
+    # The last bin of a feature is that of missing values, which outcomes do not have.
+    counts = released.values[(slice(-1),) * len(features)]
     alike = desk.ledger.protection.max_records_per_group
-    return Counted(released.values, released.deviation**2, alike)
+    return Counted(counts, released.deviation**2, alike)
 
 
 def _kind(n_classes: int, has_scores: bool) -> str:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
-Numbers = NDArray[np.float64]
+from dpforest.arrays import Values
+
 UNIT = (0.0, 1.0)
 
 
@@ -66,10 +66,10 @@ class Curve:
     x, y, low, high : ndarray
     """
 
-    x: Numbers
-    y: Numbers
-    low: Numbers
-    high: Numbers
+    x: Values
+    y: Values
+    low: Values
+    high: Values
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe form."""
@@ -111,7 +111,7 @@ class Level(NamedTuple):
 class Counted(NamedTuple):
     """Noisy counts, the variance of their noise and how many records of a person may be alike."""
 
-    counts: Numbers
+    counts: Values
     noise: float
     alike: int = 1
 

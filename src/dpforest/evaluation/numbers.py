@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpforest.evaluation.figures import Curve, Figure, Level, Numbers
+from dpforest.arrays import Values
+from dpforest.evaluation.figures import Curve, Figure, Level
 from dpforest.privacy.outcome_cells import SIDE_CELLS, residual_edges
 
 PROBABILITIES = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
@@ -18,7 +19,7 @@ IN_SIGHT = 2.0  # deviations of the noise that a tail must reach to count
 class Sums(NamedTuple):
     """Noisy sums over records, in the units of `dpforest.records.error_sums.ErrorSums`."""
 
-    values: Numbers
+    values: Values
     noise: float
     alike: int
     bounds: tuple[float, float]
@@ -30,7 +31,7 @@ class Sums(NamedTuple):
         return (self.bounds[1] - self.bounds[0]) / 2
 
 
-def bound_of_errors(histogram: Numbers, deviation: float, bounds: tuple[float, float]) -> float:
+def bound_of_errors(histogram: Values, deviation: float, bounds: tuple[float, float]) -> float:
     """Where to clip errors: a border beyond which no residuals stand out of the noise.
 
     A rule on released counts: from the outside in, as long as all that lies beyond is within
@@ -55,7 +56,7 @@ def mean_error(sums: Sums, level: Level) -> Figure:
     return _scaled(found, sums.most)
 
 
-def squared_error(sums: Sums, histogram: Numbers, level: Level) -> Figure:
+def squared_error(sums: Sums, histogram: Values, level: Level) -> Figure:
     """The mean squared error; errors above ``most`` count as ``most``."""
     n, _, squares = sums.values[:3]
     if not _is_known(sums, level):
@@ -88,7 +89,7 @@ def r2(sums: Sums, mse: Figure, level: Level) -> Figure:
 
 
 def residual_quantiles(
-    histogram: Numbers, deviation: float, alike: int, bounds: tuple[float, float], level: Level
+    histogram: Values, deviation: float, alike: int, bounds: tuple[float, float], level: Level
 ) -> Curve:
     """Quantiles (y) of residuals, truth less prediction, at `PROBABILITIES` (x).
 
@@ -112,7 +113,7 @@ def residual_quantiles(
     return Curve(PROBABILITIES.copy(), value, np.minimum(low, value), np.maximum(high, value))
 
 
-def _first_at(rising: Numbers, edges: Numbers, probability: float) -> float:
+def _first_at(rising: Values, edges: Values, probability: float) -> float:
     k = int(np.searchsorted(rising, probability))
     if k == 0 or k == len(rising):
         return float(edges[min(k, len(edges) - 1)])
@@ -120,7 +121,7 @@ def _first_at(rising: Numbers, edges: Numbers, probability: float) -> float:
     return float(edges[k - 1] + share * (edges[k] - edges[k - 1]))
 
 
-def _fourth_moment(sums: Sums, histogram: Numbers, second: float) -> float:
+def _fourth_moment(sums: Sums, histogram: Values, second: float) -> float:
     """Of errors in units of ``most``: by the histogram, between the bounds that must hold."""
     edges = residual_edges(sums.bounds) / sums.most
     middles = np.minimum(np.abs(edges[:-1] + edges[1:]) / 2, 1.0)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.evaluation.figures import Curve, Figure, Numbers
+from dpforest.arrays import Values
+from dpforest.evaluation.figures import Curve, Figure
 from dpforest.evaluation.scores import Calibration, Scores
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.schema.categories import Category
@@ -90,7 +91,7 @@ class Evaluation:
     mae: Figure | None = None
     residual_quantiles: Curve | None = None
     residual_bound: float | None = None
-    residuals: Numbers | None = None
+    residuals: Values | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe form of all that applies, the released counts with it."""

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpforest.evaluation.figures import UNIT, Counted, Curve, Figure, Level, Numbers, share
+from dpforest.arrays import Values
+from dpforest.evaluation.figures import UNIT, Counted, Curve, Figure, Level, share
 from dpforest.privacy.outcome_cells import SCORE_CELLS, SCORE_EDGES
 
 CLIP = 1e-3
@@ -129,7 +130,7 @@ def brier(scores: Scores, level: Level) -> Figure:
     return Figure(*(min(max(number, 0.0), 2.0) for number in (value, low, high)))
 
 
-def _mean_over_own(scores: Scores, weights: Numbers, level: Level, most: float) -> Figure:
+def _mean_over_own(scores: Scores, weights: Values, level: Level, most: float) -> Figure:
     flat = scores.own._replace(counts=scores.own.counts.ravel())
     return flat.mean(np.tile(weights, len(scores.own.counts)), level, (0.0, most))
 
@@ -174,15 +175,15 @@ def calibration(scores: Scores, level: Level) -> Calibration:
     return Calibration(curve, _calibration_error(own, scores.times, (h, m, cells), score, level))
 
 
-def _in_bins(numbers: Numbers) -> Numbers:
+def _in_bins(numbers: Values) -> Values:
     return np.asarray(np.add.reduceat(numbers, BIN_STARTS))
 
 
 def _calibration_error(
     own: Counted,
     times: int,
-    binned: tuple[Numbers, Numbers, Numbers],
-    score: Numbers,
+    binned: tuple[Values, Values, Values],
+    score: Values,
     level: Level,
 ) -> Figure:
     h, m, cells = binned

@@ -18,19 +18,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpforest.forests import parameters as checks
 from dpforest.forests.declared import fitted, one_of, parameter
+from dpforest.forests.docstrings import spelled_out
 from dpforest.forests.saving import SavedEstimator
 from dpforest.privacy.accounts.ledger import Ledger
-from dpforest.privacy.accounts.protection import Protection
-from dpforest.privacy.accounts.spends import Pure, exact
+from dpforest.privacy.accounts.protection import Neighbors, Protection
+from dpforest.privacy.accounts.spends import Price, Pure, exact
 from dpforest.privacy.counts import count
 from dpforest.privacy.desk import Desk, Draws
 from dpforest.privacy.opening import open_desk
 from dpforest.schema import Schema
 from dpforest.tables.frames import Frame
 
-Auto = Literal["auto"]
-Neighbors = Literal["add_remove", "replace_one"]
 COUNT_SHARE = Fraction(2, 100)  # of epsilon, for the noisy number of records that "auto" needs
+FEWEST_RECORDS = 10.0  # that a plan reckons with, whatever the noise says
 SCIKIT_LEARN_FACTS = ("n_features_in_", "feature_names_in_")
 
 
@@ -39,6 +39,42 @@ class PrivateEstimator(SavedEstimator):
 
     ``fit`` is a template: parameters are checked, the table is opened, which checks all of it and
     spends nothing, and then ``_train`` plans, grows and releases at the desk.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        The privacy budget. ``math.inf`` gives the non-private twin: no noise, the best choices.
+    schema : Schema or dict, optional
+        What is public of the table. Without it, bounds, categories and classes are read from
+        the data: a `PrivacyLeakWarning`, and no guarantee.
+    n_hint : int, optional
+        A public guess of the number of records. Without it a fiftieth of the budget pays for a
+        noisy count, where something is ``"auto"`` that needs one.
+    neighbors : {"add_remove", "replace_one"}, default="add_remove"
+        Which tables are neighbours.
+    max_records_per_group : int, optional
+        With ``fit(X, y, groups=...)``: protect persons, each with at most this many records.
+    random_state : int, RandomState or None, default=None
+        Makes structure and noise reproducible, for tests and papers; such noise is not secret.
+    n_jobs : int, optional
+        Threads; all cores by default.
+    verbose : bool, default=False
+        Print the ledger after the fit.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, in the order of the schema; of classifiers.
+    ledger_ : Ledger
+        What was spent, and the guarantee.
+    schema_ : Schema
+        The schema in use.
+    encoding_ : Encoding
+        Its bins.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : ndarray
+        Their names, where the table has names.
     """
 
     epsilon: float = parameter(default=1.0, check=checks.epsilon)
@@ -52,9 +88,12 @@ class PrivateEstimator(SavedEstimator):
     n_jobs: int | None = parameter(default=None, check=checks.threads)
     verbose: bool = parameter(default=False)
 
-    n_features_in_: int = fitted()
-    classes_: NDArray[Any] = fitted()
     _draws: Draws | None = fitted()  # an auditor's, in the place of the secret ones
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__doc__ and PrivateEstimator.__doc__:
+            cls.__doc__ = spelled_out(cls.__doc__, "PrivateEstimator", PrivateEstimator.__doc__)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -201,9 +240,11 @@ class PrivateEstimator(SavedEstimator):
         """The public guess of the number of records, or a noisy one that is paid for."""
         if self.n_hint is not None:
             return float(self.n_hint)
+        return max(count(desk, self._price_of_count()), FEWEST_RECORDS)
+
+    def _price_of_count(self) -> Price:
         epsilon = exact(self.epsilon)
-        price = epsilon if math.isinf(epsilon) else epsilon * COUNT_SHARE
-        return max(count(desk, Pure(price)), 1.0)
+        return Pure(epsilon if math.isinf(epsilon) else epsilon * COUNT_SHARE)
 
     @contextmanager
     def _spending(self) -> Iterator[None]:

@@ -45,18 +45,14 @@ class MatrixForestClassifier(MatrixForest):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        The privacy budget. ``math.inf`` gives the non-private twin.
+    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose
+        As in `PrivateEstimator`.
     delta : float, default=0.0
         Above 0, the noise is Gaussian and calibrated to L2 norms.
-    schema : Schema or dict, optional
-        What is public of the table; numeric features need few bins, best by declared cuts.
     n_estimators, max_depth, n_ensembles, features_per_ensemble : int or "auto", default="auto"
         The shape: trees in all, their depth, ensembles, and the features of each. ``"auto"``
-        follows `dpforest.forests.matrix_plan.make_plan`, from the error formula.
-    n_hint : int, optional
-        A public guess of the number of records, which ``"auto"`` goes by. Without it, and with
-        ``max_depth="auto"``, a fiftieth of epsilon pays for a noisy count.
+        follows `dpforest.forests.matrix_plan.make_plan`, from the error formula; the noisy count
+        is paid for with ``max_depth="auto"`` only.
     strategy : str, default="auto"
         ``"auto"`` takes the least expected error; or ``"identity"``, ``"marginals"``,
         ``"kronecker"``, ``"p_identity"``, ``"mixture"``; or ``"laplace"``, plain Laplace noise on
@@ -69,12 +65,10 @@ class MatrixForestClassifier(MatrixForest):
         (`dpforest.trees.votes.log_shares`); with its counts; or once for its largest class, as in
         the paper.
     max_bins : int, default=5
-        Bins of a numeric feature without declared cuts.
+        Bins of a numeric feature without declared cuts; few, as the table grows with each.
     cuts : {"schema", "quantiles"}, default="schema"
         Cut numeric features without declared cuts evenly, or pay a tenth of epsilon for cuts
         between bins of about equally many records.
-    neighbors, max_records_per_group, random_state, n_jobs, verbose
-        As in `RandomDecisionForestClassifier`.
 
     Attributes
     ----------
@@ -84,12 +78,12 @@ class MatrixForestClassifier(MatrixForest):
         The standard deviation of the noise in each leaf; public.
     prior_ : Prior or None
         The shares of the classes by what was released; None for the baselines.
-    choices_ : list of Choice
+    choices_ : list of StrategyChoice
         The strategy of each ensemble, with the expected errors of all that were considered.
     plan_, ensembles_, forest_
         The shape, the trees by ensemble, and all trees as one forest.
     classes_, ledger_, schema_, encoding_, n_features_in_, feature_names_in_
-        As in `RandomDecisionForestClassifier`.
+        As in `PrivateEstimator`.
 
     Examples
     --------
@@ -237,7 +231,6 @@ class MatrixForestClassifier(MatrixForest):
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
         self.encoding_ = FoldedEncoding(self.schema_, self.encoding_.cuts)
-        self.classes_ = np.array(self.schema_.classes)
         self.plan_ = Plan(*map(int, facts["plan"]))
         self.forest_ = Forest.from_arrays(of_group("forest", arrays))
         self.leaf_values_ = arrays["leaf_values"]

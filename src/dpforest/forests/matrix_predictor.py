@@ -74,20 +74,22 @@ class MatrixForestPredictor(MatrixForest):
     strategy : str, default="auto"
         As in `MatrixForestClassifier`; ``"laplace"`` splits the budget over the queries of the
         batch (the baseline of the paper).
-    schema, n_estimators, max_depth, n_ensembles, features_per_ensemble, n_hint, max_bins
+    n_estimators, max_depth, n_ensembles, features_per_ensemble, max_bins
         As in `MatrixForestClassifier`; ``max_depth="auto"`` needs ``n_hint`` here, as ``fit``
         spends nothing.
-    neighbors, max_records_per_group, random_state, n_jobs, verbose
-        As in `RandomDecisionForestClassifier`.
+    schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose
+        As in `PrivateEstimator`.
 
     Attributes
     ----------
-    choices_ : list of Choice
+    choices_ : list of StrategyChoice
         The strategies of the latest batch.
     ledger_ : Ledger
         What the batches so far have spent.
-    plan_, ensembles_, forest_, classes_, schema_, encoding_, n_features_in_, feature_names_in_
+    plan_, ensembles_, forest_
         As in `MatrixForestClassifier`.
+    classes_, schema_, encoding_, n_features_in_, feature_names_in_
+        As in `PrivateEstimator`.
 
     Examples
     --------

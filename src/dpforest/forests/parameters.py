@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
+Auto = Literal["auto"]
 Check = Callable[[str, Any], object]
 """``check(name, value)`` raises TypeError or ValueError when the value will not do."""
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 import dpforest
@@ -31,6 +31,8 @@ class SavedEstimator(Declared, BaseEstimator):
     schema_: Schema = fitted()
     ledger_: Ledger = fitted()
     encoding_: Encoding = fitted()
+    n_features_in_: int = fitted()
+    classes_: NDArray[Any] = fitted()
     _complete = False  # whether the latest fit came to its end
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -104,6 +106,8 @@ class SavedEstimator(Declared, BaseEstimator):
         require_made(self.ledger_.entries)
         if facts["seeded"] != self.ledger_.reproducible_noise:
             raise ValueError("the ledger and the file differ on whether there was a seed")
+        if is_classifier(self):
+            self.classes_ = np.array(self.schema_.classes)
         self.n_features_in_ = int(facts["n_features_in"])
         if facts["feature_names_in"]:
             self.feature_names_in_ = np.array(facts["feature_names_in"], dtype=object)

@@ -1,4 +1,4 @@
-"""Noisy counts: of all records, of bins, of cells of a table, of cells of the target."""
+"""Noisy counts: of all records, of bins, of cells of a table, of whatever a statistic counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Gaussian, Price, Spend
 from dpforest.privacy.desk import Desk, Released
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
-from dpforest.records.contingency import TableCounts
+from dpforest.records.contingency import CellCounts
 from dpforest.records.statistics import BinCounts, RecordCount, Statistic, TargetCounts
 from dpforest.tables.encode import Encoding
 
@@ -25,8 +25,7 @@ def count(desk: Desk, price: Price) -> float:
     if desk.count_is_public:
         desk.ledger.debit(Spend.of("number of records", "public", Public()))
         return float(desk.total(RecordCount())[0])
-    noise, grid = _pay(desk, "number of records", price, cells=1)
-    return float(_noisy(desk, RecordCount(), noise, grid).values[0])
+    return float(noisy_counts(desk, RecordCount(), price, "number of records", cells=1).values[0])
 
 
 def bin_counts(
@@ -54,22 +53,18 @@ def table_counts(
 ) -> Released:
     """The noisy number of records in each cell of a table of some features.
 
-    The encoding is public or was released, and the target of all records is the one class 0. A
-    record is in one cell of the table and changes its count by 1. Bins of missing values, which
-    such records do not have, are left out before noise is added.
+    The encoding is public or was released. A record is in one cell of the table and changes its
+    count by 1.
 
     Returns
     -------
     Released
-        Values of shape (values of the first feature, of the second, ...).
+        Values of shape (bins of the first feature, of the second, ...).
     """
     noise, grid = _pay(desk, label, price, cells=1)
     desk.encode(encoding, only=features)
-    statistic = TableCounts((features,), tuple(int(n) for n in encoding.n_bins), n_classes=1)
-    (table,) = statistic.split(desk.total(statistic))
-    filled = tuple(slice(int(encoding.n_values[j])) for j in features)
-    noisy = desk.draws.add_noise(noise, grid * table[..., 0][filled])
-    return Released(noisy / grid, noise.deviation / grid)
+    statistic = CellCounts(features, tuple(int(n) for n in encoding.n_bins))
+    return _noisy(desk, statistic, noise, grid)
 
 
 def target_counts(desk: Desk, low: float, high: float, cells: int, price: Price) -> Released:
@@ -77,8 +72,20 @@ def target_counts(desk: Desk, low: float, high: float, cells: int, price: Price)
 
     A record is in one cell and changes its count by 1.
     """
-    noise, grid = _pay(desk, "histogram of the target", price, cells=1)
-    return _noisy(desk, TargetCounts(low, high, cells), noise, grid)
+    statistic = TargetCounts(low, high, cells)
+    return noisy_counts(desk, statistic, price, "histogram of the target", cells=1)
+
+
+def noisy_counts(
+    desk: Desk, statistic: Statistic, price: Price, label: str, *, cells: int
+) -> Released:
+    """The noisy total of a statistic that counts.
+
+    A record changes at most ``cells`` of its numbers, each by 1: the L1 sensitivity is ``cells``
+    and the L2 sensitivity its root.
+    """
+    noise, grid = _pay(desk, label, price, cells=cells)
+    return _noisy(desk, statistic, noise, grid)
 
 
 def _pay(desk: Desk, label: str, price: Price, *, cells: int) -> tuple[AdditiveNoise, int]:

@@ -23,7 +23,7 @@ from dpforest.schema.features import (
     NumericFeature,
     Target,
 )
-from dpforest.schema.reading import key, mapping, read_feature, read_ledger, read_target
+from dpforest.schema.reading import read_json, read_parts
 
 if TYPE_CHECKING:
     from dpforest.privacy.accounts.ledger import Ledger
@@ -175,16 +175,7 @@ class Schema:
         >>> schema.classes
         ('no', 'yes')
         """
-        entry = mapping(entry, "schema")
-        features = key(entry, "features", "schema")
-        if not isinstance(features, Sequence) or isinstance(features, str):
-            raise SchemaError("schema: 'features' must be a list of dictionaries")
-        target = entry.get("target")
-        return cls(
-            features=tuple(read_feature(item, i) for i, item in enumerate(features)),
-            target=None if target is None else read_target(target),
-            ledger=None if "ledger" not in entry else read_ledger(entry["ledger"]),
-        )
+        return cls(*read_parts(entry))
 
     @classmethod
     def from_frame(cls, X: Any, y: Any = None, *, task: Task = "auto") -> Self:
@@ -302,8 +293,4 @@ class Schema:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a schema from a JSON file."""
-        try:
-            entry = json.loads(Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise SchemaError(f"{path}: not a JSON file: {error}") from None
-        return cls.from_dict(entry)
+        return cls.from_dict(read_json(path))
