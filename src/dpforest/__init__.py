@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpforest import audit, datasets, literature, report, reproduce
+    from dpforest.evaluation import Evaluation, evaluate, tune_threshold
     from dpforest.exceptions import (
         BudgetExceededError,
         ModelFileError,
@@ -30,6 +31,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BudgetExceededError",
     "CategoricalFeature",
+    "Evaluation",
     "GreedyForestClassifier",
     "Ledger",
     "MatrixForestClassifier",
@@ -48,13 +50,16 @@ __all__ = [
     "Target",
     "audit",
     "datasets",
+    "evaluate",
     "literature",
     "load_model",
     "report",
     "reproduce",
+    "tune_threshold",
 ]
 
 _ROOMS = {
+    "evaluation": ("Evaluation", "evaluate", "tune_threshold"),
     "exceptions": (
         "BudgetExceededError",
         "ModelFileError",
