@@ -117,7 +117,7 @@ def exhaust(
     >>> report.holds, round(report.worst_loss, 9)
     (True, 0.5)
     """
-    model: PrivateEstimator = clone(estimator).set_params(n_jobs=1, verbose=False)
+    model: PrivateEstimator = clone(estimator).set_params(n_jobs=1, verbose=False, budget=None)
     if model.random_state is None:
         model.set_params(random_state=0)
     worlds = [

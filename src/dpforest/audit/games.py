@@ -84,7 +84,10 @@ class EstimatorGame:
         self.name = type(estimator).__name__
         seed = estimator.random_state
         self._model: PrivateEstimator = clone(estimator).set_params(
-            random_state=seed if isinstance(seed, int) else STRUCTURE, n_jobs=1, verbose=False
+            random_state=seed if isinstance(seed, int) else STRUCTURE,
+            n_jobs=1,
+            verbose=False,
+            budget=None,
         )
         self._schema = _schema_of(estimator)
         self._releasable = is_releasable(estimator)

@@ -34,7 +34,7 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
 
     Parameters
     ----------
-    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose
+    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose, budget
         As in `PrivateEstimator`.
     delta : float, default=1e-6
         0 asks for pure epsilon, by Laplace noise; else Gaussian noise.
@@ -118,7 +118,8 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
     Parameters
     ----------
     epsilon, delta, schema, n_estimators, max_depth, learning_rate, trees_per_round, n_hint, \
-    warm_start, neighbors, max_records_per_group, random_state, n_jobs, verbose
+    warm_start, neighbors, max_records_per_group, random_state, n_jobs, verbose, \
+    budget
         As in `PrivateForestClassifier`; the schema's target declares bounds.
 
     Attributes

@@ -58,7 +58,7 @@ class GreedyForestClassifier(VotingForest):
 
     Parameters
     ----------
-    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose
+    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose, budget
         As in `PrivateEstimator`.
     n_estimators : int or "auto", default="auto"
         Trees. ``"auto"`` follows `dpforest.trees.rules.greedy_trees`.

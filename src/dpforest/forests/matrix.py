@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from dpforest.forests.base import COUNT_SHARE
 from dpforest.forests.binning import BinSizes, choose_bins, needs_bins
 from dpforest.forests.declared import fitted, one_of
 from dpforest.forests.files import named, of_group
@@ -32,7 +34,7 @@ from dpforest.trees.structure import Forest
 from dpforest.trees.votes import Prior
 from dpforest.trees.workloads import Paths, Workload
 
-CUT_SHARE = 0.1  # of epsilon, for cuts that are paid for
+CUT_SHARE = Fraction(1, 10)  # of epsilon, for cuts that are paid for
 CELLS_A_BIN = 8  # of the finer grid on which they are looked for
 
 
@@ -45,7 +47,7 @@ class MatrixForestClassifier(MatrixForest):
 
     Parameters
     ----------
-    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose
+    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose, budget
         As in `PrivateEstimator`.
     delta : float, default=0.0
         Above 0, the noise is Gaussian and calibrated to L2 norms.
@@ -130,6 +132,8 @@ class MatrixForestClassifier(MatrixForest):
            [1, 4]])
     """
 
+    _pure_share = COUNT_SHARE + CUT_SHARE  # of a fit that has a delta
+
     sampling: Literal["shared", "disjoint"] = one_of("shared", "disjoint", default="shared")
     cuts: Literal["schema", "quantiles"] = one_of("schema", "quantiles", default="schema")
 
@@ -183,7 +187,7 @@ class MatrixForestClassifier(MatrixForest):
 
     def _choose_cuts(self, desk: Desk, n_records: float) -> None:
         """Pay for cuts between bins of about equally many records."""
-        price = Pure(exact(CUT_SHARE) * exact(self.epsilon) / 2)
+        price = Pure(CUT_SHARE * exact(self.epsilon) / 2)
         sizes = BinSizes(cells=CELLS_A_BIN * self.max_bins, bins=self.max_bins)
         found = choose_bins(desk, self.schema_, n_records, price, sizes)
         self.encoding_ = FoldedEncoding(self.schema_, found.encoding.cuts)

@@ -38,7 +38,7 @@ class MedianForestClassifier(VotingForest, MedianForest):
 
     Parameters
     ----------
-    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose
+    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose, budget
         As in `PrivateEstimator`.
     n_estimators : int or "auto", default="auto"
         Trees. ``"auto"`` follows `dpforest.trees.balance.median_trees`.
@@ -117,7 +117,7 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
     ----------
     epsilon, schema, n_estimators, max_depth, n_hint, n_candidates, rho, splits, choice, sampling, \
     cuts, categories, max_bins, neighbors, max_records_per_group, random_state, n_jobs, \
-    verbose
+    verbose, budget
         As in `MedianForestClassifier`; the schema's target declares bounds, and `rho` is 0.5 by
         default, as noise in means tells more than noise in votes.
 

@@ -38,7 +38,7 @@ class RandomDecisionForestClassifier(VotingForest):
 
     Parameters
     ----------
-    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose
+    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose, budget
         As in `PrivateEstimator`.
     n_estimators : int or "auto", default="auto"
         Trees. ``"auto"`` follows `dpforest.trees.rules.random_trees`.

@@ -225,6 +225,7 @@ class Schema:
         groups: Any = None,
         max_records_per_group: int | None = None,
         random_state: int | None = None,
+        budget: Any = None,
     ) -> Self:
         """Read a schema off the data through noise, for a price that `ledger` records.
 
@@ -259,6 +260,8 @@ class Schema:
             How many records of one person may count; goes with `groups`.
         random_state : int, optional
             Makes the noise reproducible, for tests only.
+        budget : Budget or path, optional
+            A budget that is shared, in which the price is reserved before `X` is read.
 
         Examples
         --------
@@ -282,6 +285,7 @@ class Schema:
                 groups=groups,
                 max_records_per_group=max_records_per_group,
                 random_state=random_state,
+                budget=budget,
             )
         )
 
