@@ -23,6 +23,7 @@ PAGES = (
     "README.md",
     "docs/getting-started.md",
     "docs/flagship.md",
+    "docs/evaluation.md",
     "docs/budget.md",
     "docs/contributing.md",
 )

@@ -23,6 +23,7 @@ from dpforest import (
     RandomDecisionForestClassifier,
     Schema,
     Target,
+    evaluate,
     load_model,
 )
 from dpforest.cli import app, console, tables
@@ -573,6 +574,33 @@ def test_literature_lists_and_describes():
     described = run_well("literature", "edprf").stdout
     assert "guarantee: repaired" in described
     assert "001 Table 2" in described
+
+
+def test_evaluate_prints_figures_and_ledger_and_writes_json(folder):
+    output = folder / "evaluation.json"
+    arguments = ["evaluate", folder / "model.dpforest", folder / "census.csv", "--epsilon", 0.5]
+    seeded = [*arguments, "--target", "income", "--random-state", 0]
+    printed = run_well(*seeded, "-o", output, "--force").stdout
+    assert "area under the ROC curve" in printed
+    assert "confusion matrix: discrete Laplace, scale = 6.667, epsilon = 0.15" in printed
+    written = json.loads(output.read_text(encoding="utf-8"))
+    census = make_census(600, random_state=0)
+    found = evaluate(
+        load_model(folder / "model.dpforest"), census.X, census.y, epsilon=0.5, random_state=0
+    )
+    assert written["confusion"] == found.to_dict()["confusion"]
+    again = run_well(*seeded, "--json").stdout
+    assert json.loads(again)["auc"] == written["auc"]
+    refused = run(*arguments, "-o", output)
+    assert refused.exit_code == 1
+    assert "exists" in refused.stderr
+
+
+def test_evaluate_protects_persons(folder):
+    persons = ["--groups", "person", "--max-records-per-group", 2]
+    where = ["evaluate", folder / "model.dpforest", folder / "census.parquet", "--epsilon", 0.5]
+    printed = run_well(*where, *persons).stdout
+    assert "adding or removing one person (at most 2 records each)" in printed
 
 
 def test_a_budget_pays_for_schemas_and_fits(folder, tmp_path):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpforest import audit, datasets, literature, report, reproduce
+    from dpforest.evaluation import Evaluation, evaluate, tune_threshold
     from dpforest.exceptions import (
         BudgetExceededError,
         BudgetFileError,
@@ -36,6 +37,7 @@ __all__ = [
     "BudgetExceededError",
     "BudgetFileError",
     "CategoricalFeature",
+    "Evaluation",
     "GreedyForestClassifier",
     "InnerFitsWarning",
     "Ledger",
@@ -56,13 +58,16 @@ __all__ = [
     "Target",
     "audit",
     "datasets",
+    "evaluate",
     "literature",
     "load_model",
     "report",
     "reproduce",
+    "tune_threshold",
 ]
 
 _ROOMS = {
+    "evaluation": ("Evaluation", "evaluate", "tune_threshold"),
     "exceptions": (
         "BudgetExceededError",
         "BudgetFileError",

@@ -295,12 +295,16 @@ def small_forest(**settings):
     return GreedyForestClassifier(**{"epsilon": 0.7, "schema": SMALL, **shape, **settings})
 
 
+# How near tables of so few records come to the claim; noise comes all the way.
+NEAR = {"counts": 0.999, "two trees, shared": 0.87, "leaves of a level": 0.45, "samples": 0.53}
+
+
 @pytest.mark.parametrize("name", SMALL_FORESTS)
 def test_whole_forests_keep_their_promise_on_every_pair_of_small_tables(name):
     settings, most = SMALL_FORESTS[name]
     report = exhaust(small_forest(**settings), EVERY_RECORD, most=most)
     assert report.holds
-    assert report.worst_loss > 0.2
+    assert report.worst_loss > NEAR.get(name, 0.66) * 0.7
 
 
 ONE_FEATURE = Schema((NumericFeature("a", 0, 1, integer=True),), Target(classes=(0, 1)))
@@ -314,7 +318,7 @@ def test_two_trees_keep_their_promise(settings):
     forest = small_forest(n_estimators=2, stopping=None, schema=ONE_FEATURE, **settings)
     report = exhaust(forest, list(itertools.product((0, 1), repeat=2)), most=2)
     assert report.holds
-    assert report.worst_loss > 0.2
+    assert report.worst_loss > 0.66 * 0.7
 
 
 def broken_rule(rule, utilities, epsilon, draws):

@@ -130,6 +130,8 @@ def verdicts(mutants: Sequence[Mutant], jobs: int, console: Console) -> list[str
         judged = pool.map(lambda mutant: verdict(mutant, sound), mutants)
         for mutant, said in zip(mutants, judged, strict=True):
             progress.update(task, advance=1, description=f"{said}: {mutant.file}")
+            if said != KILLED:
+                progress.print(f"{said}: {mutant}")
             found.append(said)
     return found
 

@@ -15,7 +15,12 @@ from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.privacy.mechanisms.draws import Draws
-from dpforest.privacy.mechanisms.strategies import Direct, Identity, choose_strategy
+from dpforest.privacy.mechanisms.strategies import (
+    Direct,
+    Identity,
+    WeightedMarginals,
+    choose_strategy,
+)
 from dpforest.privacy.mechanisms.strategies.choose import build_strategy
 from dpforest.privacy.opening import open_desk
 from dpforest.privacy.populations import Cells, OwnLeaves
@@ -264,3 +269,20 @@ def test_class_totals_have_a_price_of_their_own(recorded_desk, protected):
     (answers,) = answer_workloads(desk, [class_totals((5, 5), Pure(Fraction(1, 4)))], 2, Pure(1))
     assert answers.values.sum() == 60
     assert desk.made() == [DiscreteLaplace(4 * steps, steps)]
+
+
+class WholeTable(Cells):
+    """A population that gives the whole table where a marginal is asked for."""
+
+    def tables(self, desk, n_classes, wanted):
+        (whole,) = super().tables(desk, n_classes, [(0, 1)])
+        return [whole] * len(wanted)
+
+
+def test_tables_that_are_no_marginals_are_refused_before_anything_is_released(measured):
+    """They would be weighted by more rows than the norm of the strategy counts."""
+    strategy = WeightedMarginals((3, 2), ((0,), (1,)), (3, 1))
+    question = Question("w", STUMPS, strategy, WholeTable((0, 1), N_BINS))
+    with pytest.raises(ValueError, match="nothing was released"):
+        answer_workloads(open_world(RECORDS), [question], 2, Pure(EPSILON))
+    assert measured == []

@@ -224,6 +224,20 @@ def test_scores_are_those_of_the_bins_that_the_trees_were_grown_on():
     np.testing.assert_array_equal(*totals)
 
 
+def test_released_trees_are_added_to_the_scores_once():
+    X, y = draw_records(np.random.default_rng(11), 60)
+    statistic = GradientSums(OBLIVIOUS, IntegerLoss(Squared(), 2, 4096, 0.5, 0.37))
+    store = cut_up(X, y, [25])
+    store.encode(ENCODING, by_feature=True)
+    store.start_scores(1)
+    values = np.random.default_rng(12).normal(0, 0.01, (TREES, 1, 8)).astype(np.float32)
+    before = store.total(statistic)
+    store.add_to_scores(OBLIVIOUS, values)
+    once = store.total(statistic)
+    assert (once != before).any()
+    np.testing.assert_array_equal(store.total(statistic), once)
+
+
 def test_starting_again_forgets_the_trees_before():
     X, y = draw_records(np.random.default_rng(11), 60)
     statistic = GradientSums(OBLIVIOUS, IntegerLoss(Squared(), 2, 4096, 0.5, 0.37))

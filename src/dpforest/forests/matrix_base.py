@@ -17,8 +17,8 @@ from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.declared import fitted, one_of, parameter
 from dpforest.forests.matrix_plan import Facts, Plan, make_plan
 from dpforest.forests.parameters import Auto
-from dpforest.privacy.accounts.accounting import mu_for
-from dpforest.privacy.accounts.spends import Amount, Gaussian, Price, Pure, exact
+from dpforest.privacy.accounts.prices import price_of_share
+from dpforest.privacy.accounts.spends import Amount, Gaussian, Price, exact
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.workloads import STRATEGIES, Answers, StrategyChoice, choose_strategies
 from dpforest.tables.folded import FoldedEncoding
@@ -121,9 +121,7 @@ def price_each(
     epsilon: Amount, delta: float, n_ensembles: int, share: Fraction = ALL_OF_IT
 ) -> Price:
     """What each ensemble has of a share: Laplace when delta is 0, Gaussian otherwise."""
-    if delta > 0 and not math.isinf(epsilon):
-        return Gaussian(mu_for(float(epsilon), delta) * math.sqrt(share / n_ensembles))
-    return Pure(epsilon if math.isinf(epsilon) else epsilon * share / n_ensembles)
+    return price_of_share(epsilon, delta, share / n_ensembles)
 
 
 def total_of(workload: Workload, choice: StrategyChoice) -> Workload | None:

@@ -1,4 +1,4 @@
-"""Noisy counts: of all records, of bins, of cells of the target, of whatever a statistic counts."""
+"""Noisy counts: of all records, of bins, of cells of a table, of whatever a statistic counts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Gaussian, Price, Spend
 from dpforest.privacy.desk import Desk, Released
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.records.contingency import CellCounts
 from dpforest.records.statistics import BinCounts, RecordCount, Statistic, TargetCounts
 from dpforest.tables.encode import Encoding
 
@@ -44,6 +45,25 @@ def bin_counts(
     noise, grid = _pay(desk, label, price, cells=len(features))
     desk.encode(encoding, by_feature=True, only=features)
     statistic = BinCounts(features, int(encoding.n_bins[list(features)].max()))
+    return _noisy(desk, statistic, noise, grid)
+
+
+def table_counts(
+    desk: Desk, encoding: Encoding, features: tuple[int, ...], price: Price, label: str
+) -> Released:
+    """The noisy number of records in each cell of a table of some features.
+
+    The encoding is public or was released. A record is in one cell of the table and changes its
+    count by 1.
+
+    Returns
+    -------
+    Released
+        Values of shape (bins of the first feature, of the second, ...).
+    """
+    noise, grid = _pay(desk, label, price, cells=1)
+    desk.encode(encoding, only=features)
+    statistic = CellCounts(features, tuple(int(n) for n in encoding.n_bins))
     return _noisy(desk, statistic, noise, grid)
 
 

@@ -162,6 +162,16 @@ def test_a_short_interval_in_a_wide_range_is_found():
     assert fit(chosen, exact) > ERROR_RATE
 
 
+def test_intervals_whose_tickets_are_rounded_up_keep_their_share():
+    """A heavy weight far off leaves 2 tickets where 3/2 are due, to each of a thousand others."""
+    utilities, weights = [0, *[-9] * 1000, -2000], [1, *[3] * 1000, 1 << 52]
+    options = {"epsilon": 1, "sensitivity": 1, "monotone": True, "weights": weights}
+    exact = exponential_probabilities(utilities, **options)[0]
+    batch = np.tile(utilities, (4_000, 1))
+    best = (exponential_mechanism(batch, bits=RandomBits(24), **options) == 0).sum()
+    assert stats.binomtest(int(best), len(batch), exact).pvalue > ERROR_RATE
+
+
 def test_a_candidate_of_weight_zero_is_never_taken():
     options = {"sensitivity": 1, "monotone": True, "weights": [0, 1, 1]}
     utilities = [[90, 1, 2]] * 500
