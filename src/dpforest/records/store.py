@@ -25,7 +25,7 @@ DrawJoins = Callable[[NDArray[np.int64], int], NDArray[np.bool_]]
 """``joins(chances, out_of)``: whether each record joins, by a coin of its chance in so many."""
 Trained = tuple[Forest, NDArray[np.float64]]
 """Released trees and the votes of their leaves, shape (n_leaves, n_classes)."""
-Released = tuple[ObliviousTrees, NDArray[np.float32]]
+NewTrees = tuple[ObliviousTrees, NDArray[np.float32]]
 """Released oblivious trees and what their leaves add to scores."""
 Result = TypeVar("Result")
 
@@ -64,7 +64,7 @@ class RecordStore(ABC):
     def __init__(self, n_jobs: int | None = None) -> None:
         self._n_jobs = n_jobs
         self._kept: list[Block] | None = None
-        self._news: list[Released] = []
+        self._news: list[NewTrees] = []
 
     @abstractmethod
     def blocks(self) -> Iterator[Records]:

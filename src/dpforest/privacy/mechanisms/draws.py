@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpforest.arrays import Integers
 from dpforest.privacy.mechanisms import selection
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.privacy.mechanisms.randomness import RandomBits
-
-Integers = NDArray[np.int64]
 
 
 class Draws:
