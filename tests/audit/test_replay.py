@@ -1,7 +1,5 @@
 import itertools
 import math
-from decimal import localcontext
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,28 +8,14 @@ from dpforest import (
     CategoricalFeature,
     GreedyForestClassifier,
     MatrixForestPredictor,
-    NumericFeature,
     PrivateForestClassifier,
     RandomDecisionForestClassifier,
     Schema,
     Target,
 )
 from dpforest.audit import SMALL_SCHEMA, Chain, Table, exhaust, replay, replay_controls
-from dpforest.audit.replay_draws import ForcedDraws, Joining, PartedError, RecordingDraws, Seats
-from dpforest.audit.replay_losses import (
-    EXPONENTIAL,
-    GAUSSIAN,
-    LAPLACE,
-    PERMUTE_AND_FLIP,
-    THRESHOLD,
-    NamedCounts,
-    Release,
-)
-from dpforest.audit.script import exponential_law, permute_and_flip_law
-from dpforest.audit.shown import Shown, digest
 from dpforest.exceptions import SchemaError
 from dpforest.literature.printed.random import SmoothLabelForest, SnrForest
-from dpforest.privacy.mechanisms.splitting import NO_CANDIDATE
 
 ONE = Schema((CategoricalFeature("a", (0, 1)),), Target(classes=(0, 1)))
 X, Y = [[0.1, 0.0], [0.9, 1.0], [0.4, 1.0], [0.1, 0.0]], [0, 1, 0, 0]
@@ -42,82 +26,6 @@ NEIGHBOUR = Table(np.array([*X, [0.9, 0.0]]), np.array([*Y, 1]))
 def forest(**options):
     shape = {"schema": SMALL_SCHEMA, "n_estimators": 2, "max_depth": 2, **options}
     return RandomDecisionForestClassifier(epsilon=1.0, **shape)
-
-
-def release(mechanism, parameter, exact, outcome, **more):
-    arrays = np.array(exact, np.int64), np.array(outcome, np.int64)
-    return Release("", mechanism, Fraction(parameter), *arrays, **more)
-
-
-def test_the_loss_of_laplace_noise_is_that_of_its_density():
-    one, other = [3, 0, 5], [2, 2, 5]
-    for outcome in itertools.product(range(-2, 7, 2), repeat=3):
-        loss = release(LAPLACE, "3/2", one, outcome).loss_to(
-            release(LAPLACE, "3/2", other, outcome)
-        )
-        log = [
-            -sum(abs(y - a) for y, a in zip(outcome, totals, strict=True)) / Fraction(3, 2)
-            for totals in (one, other)
-        ]
-        assert loss.path == log[1] - log[0]
-        assert loss.up == loss.down == 2
-        assert abs(loss.path) <= loss.up
-
-
-@pytest.mark.parametrize("mechanism", [PERMUTE_AND_FLIP, EXPONENTIAL])
-@pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(5)])
-def test_the_loss_of_choices_is_that_of_their_exact_laws(mechanism, rate):
-    law = permute_and_flip_law if mechanism == PERMUTE_AND_FLIP else exponential_law
-    one, other = [[5, 2, 9, 9], [1, 1, 40, 0]], [[6, 2, 9, 10], [1, 1, 40, 0]]
-    with localcontext(prec=60):
-        ratios = [float(b.ln() - a.ln()) for a, b in zip(law(one[0], rate), law(other[0], rate),
-                                                         strict=True)]  # fmt: skip
-    for chosen in range(4):
-        asked = [release(mechanism, rate, utilities, [chosen, 2]) for utilities in (one, other)]
-        loss = asked[0].loss_to(asked[1])
-        assert loss.path == pytest.approx(ratios[chosen], abs=1e-12)
-        assert loss.up == pytest.approx(max(ratios), abs=1e-12)
-        assert loss.down == pytest.approx(-min(ratios), abs=1e-12)
-
-
-def test_weights_hide_candidates_and_count_in_the_law():
-    weights, rate = [2, 0, 5], Fraction(1, 2)
-    one, other = [3, 100, 1], [3, 101, 2]
-    known = {"weights": np.array(weights)}
-    loss = release(EXPONENTIAL, rate, one, 2, **known).loss_to(
-        release(EXPONENTIAL, rate, other, 2, **known)
-    )
-    laws = [exponential_law(utilities, rate, weights) for utilities in (one, other)]
-    ratios = [math.log(laws[1][i] / laws[0][i]) for i in (0, 2)]
-    assert loss.path == pytest.approx(ratios[1])
-    assert (loss.up, loss.down) == pytest.approx((ratios[1], -ratios[0]))
-
-
-def test_next_to_impossible_candidates_have_a_finite_loss():
-    one, other = [7, NO_CANDIDATE], [9, NO_CANDIDATE]
-    asked = [release(PERMUTE_AND_FLIP, "1/4", utilities, 0) for utilities in (one, other)]
-    assert asked[0].loss_to(asked[1]).down == pytest.approx(0.5)
-
-
-def test_gaussian_releases_add_up_in_squares():
-    one, other = release(GAUSSIAN, 104, [3, 0], [0, 0]), release(GAUSSIAN, 104, [0, 4], [0, 0])
-    loss = one.loss_to(other)
-    assert (loss + loss).mu_squared == pytest.approx(2 * 0.5**2)
-    assert loss.largest == 0
-
-
-def test_values_of_one_table_only_cost_the_chance_to_be_named():
-    def named(levels, counts, outcome):
-        arrays = np.array(counts), np.array(outcome)
-        return NamedCounts("", THRESHOLD, Fraction(2), *arrays, None, levels, 9)
-
-    one, other = named(("a", "b"), [5, 7], [6, 7]), named(("a", "b", "c"), [5, 8, 2], [6, 7, 8])
-    loss = one.loss_to(other)
-    k = np.arange(-400, 400)
-    chances = np.exp(-np.abs(k) / 2) / np.exp(-np.abs(k) / 2).sum()
-    assert loss.delta == pytest.approx(chances[2 + k >= 9].sum())
-    assert loss.up == Fraction(1, 2)
-    assert one.follows_law_of(other)
 
 
 @pytest.mark.parametrize("leaves", ["label", "counts"])
@@ -280,49 +188,3 @@ def test_the_common_records_of_replaced_persons_must_be_given():
     model = forest(max_records_per_group=1, neighbors="replace_one")
     with pytest.raises(ValueError, match="common="):
         replay(model, one, other)
-
-
-def test_fits_that_part_are_leaks():
-    record = RecordingDraws(0, Seats(3, 2))
-    record.below(5, 3)
-    forced = ForcedDraws(1, Seats(2, 2), Joining(), record.script)
-    with pytest.raises(PartedError, match="drawn from"):
-        forced.below(6, 2)
-    coins = forced.below(5, 2)
-    assert coins.tolist() == record.script.coins[0][1].tolist()
-    with pytest.raises(PartedError, match="the other does not"):
-        forced.below(5, 2)
-
-
-def test_a_chance_to_be_sampled_that_depends_on_others_is_a_leak():
-    record = RecordingDraws(0, Seats(3, 3))
-    record.joins(np.array([1, 1, 1]), 2)
-    forced = ForcedDraws(1, Seats(4, 3), Joining(), record.script)
-    with pytest.raises(PartedError, match="chance of a record"):
-        forced.joins(np.array([1, 1, 2, 1]), 2)
-
-
-def test_an_odd_record_joins_only_where_it_is_told_to():
-    seats = Seats(4, 3)
-    record = RecordingDraws(0, Seats(3, 3))
-    samples = [record.joins(np.array([1, 1, 1]), 2) for _ in range(3)]
-    forced = ForcedDraws(1, seats, Joining(1, (True,)), record.script)
-    for t, sample in enumerate(samples):
-        assert forced.joins(np.array([1] * 4), 2).tolist() == [*sample.tolist(), t == 1]
-
-
-def test_shown_is_all_that_is_public():
-    model = forest(random_state=0).fit(TABLE.X, TABLE.y)
-    parts = Shown.of(model).parts
-    assert {"leaf_values_", "file: leaf_votes", "ledger_", "schema_", "epsilon"} <= parts.keys()
-    again = forest(random_state=1).fit(TABLE.X, TABLE.y)
-    assert "leaf_values_" in Shown.of(model).differences(Shown.of(again))
-    assert not Shown.of(model).differences(Shown.of(model))
-
-
-def test_a_digest_sees_types_values_and_structure():
-    feature = NumericFeature("a", 0, 1)
-    values = [1, 1.0, True, "1", [1], (1,), {"a": 1}, None, np.array([1]), np.array([1.0]),
-              np.array([1], object), feature, Fraction(1), {1: "a"}]  # fmt: skip
-    assert len({digest(value) for value in values}) == len(values)
-    assert digest(feature) == digest(NumericFeature("a", 0.0, 1.0))

@@ -27,7 +27,7 @@ from dpforest.audit.script import DIGITS, Way, branches_of
 from dpforest.audit.worlds import Table
 from dpforest.exceptions import NoGuaranteeWarning
 from dpforest.forests.base import PrivateEstimator
-from dpforest.privacy.accounts.ledger import Guarantee
+from dpforest.privacy.accounts.ledger import Guarantee, Ledger
 
 Record = tuple[Any, ...]
 World = tuple[Record, ...]
@@ -128,7 +128,7 @@ def exhaust(
     with warnings.catch_warnings(), localcontext(prec=DIGITS):
         warnings.simplefilter("ignore", NoGuaranteeWarning)
         branches_of(model, _table(worlds[0]))
-        claimed = replace(_claimed(model, claim), releasable=is_releasable(estimator))
+        claimed = replace(claimed_by(model.ledger_, claim), releasable=is_releasable(estimator))
         releases = {world: branches_of(model, _table(world)) for world in worlds}
         worst, where, n_pairs = -1.0, (worlds[0], worlds[0]), 0
         for one, other in _neighbours(worlds, records, model.neighbors):
@@ -139,16 +139,17 @@ def exhaust(
     return ExhaustiveReport(claimed, worst, where, len(worlds), n_pairs)
 
 
-def _claimed(model: PrivateEstimator, claim: float | None) -> Guarantee:
+def claimed_by(ledger: Ledger, claim: float | None) -> Guarantee:
+    """What a model is held to: a claim that is given, or its ledger's guarantee."""
     if claim is not None:
-        return Guarantee(claim, 0.0, model.ledger_.protection)
-    if model.ledger_.guarantee is None:
-        reasons = "; ".join(model.ledger_.reasons)
+        return Guarantee(claim, 0.0, ledger.protection)
+    if ledger.guarantee is None:
+        reasons = "; ".join(ledger.reasons)
         raise ValueError(
             f"the model claims nothing ({reasons}): give the epsilon to hold it to, such as "
             "claim=1.0"
         )
-    return model.ledger_.guarantee
+    return ledger.guarantee
 
 
 def worst_loss(one: Sequence[Way], other: Sequence[Way]) -> float:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpforest.arrays import Integers
 from dpforest.audit.replay_losses import (
     EXPONENTIAL,
     GAUSSIAN,
@@ -30,8 +31,6 @@ from dpforest.privacy.accounts.spends import Gaussian
 from dpforest.privacy.mechanisms import selection
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.privacy.mechanisms.draws import Draws
-
-Integers = NDArray[np.int64]
 
 
 class PartedError(Exception):

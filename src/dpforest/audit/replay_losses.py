@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import roots_legendre
 
+from dpforest.arrays import Integers
 from dpforest.privacy.accounts.accounting import mu_of_discrete_gaussian
 
-Integers = NDArray[np.int64]
 Amount = Fraction | float
 LAPLACE, GAUSSIAN, NO_NOISE = "discrete Laplace", "discrete Gaussian", "no noise"
 THRESHOLD = "discrete Laplace, threshold"

@@ -28,12 +28,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpforest.audit.chains import Chain
+from dpforest.audit.exhaustive import claimed_by
 from dpforest.audit.replay_fits import Play, Run
 from dpforest.audit.replay_report import ReplayReport
-from dpforest.audit.shown import Shown
 from dpforest.audit.worlds import Table
 from dpforest.forests.base import PrivateEstimator
-from dpforest.privacy.accounts.ledger import Guarantee
 from dpforest.privacy.accounts.spends import Cost
 
 
@@ -102,7 +101,7 @@ def replay(
     worst = max(range(len(each)), key=lambda i: (each[i].mu_squared, each[i].largest), default=-1)
     where = record.script.releases[worst].label if each else "nothing was released"
     return ReplayReport(
-        _guarantee(record.shown, claim),
+        claimed_by(record.shown.ledger, claim),
         abs(float(loss.path)),
         loss.largest,
         pure_claim,
@@ -126,15 +125,3 @@ def _common(table: Table, neighbour: Table) -> int:
             "common=..."
         )
     return sizes[0] - 1
-
-
-def _guarantee(shown: Shown, claim: float | None) -> Guarantee:
-    if claim is not None:
-        return Guarantee(claim, 0.0, shown.ledger.protection)
-    if shown.ledger.guarantee is None:
-        reasons = "; ".join(shown.ledger.reasons)
-        raise ValueError(
-            f"the model claims nothing ({reasons}): give the epsilon to hold it to, such as "
-            "claim=1.0"
-        )
-    return shown.ledger.guarantee
