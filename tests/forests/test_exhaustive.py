@@ -112,7 +112,8 @@ def release_of_one_tree(world, recorder, **settings):
 
 def test_replacing_a_record_costs_at_most_epsilon(recorder):
     releases = {w: release_of(w, recorder, neighbors="replace_one") for w in WORLDS}
-    assert max(worst_loss(a, b) for a, b in replaced_neighbours(releases)) <= EPSILON + SLACK
+    worst = max(worst_loss(a, b) for a, b in replaced_neighbours(releases))
+    assert 0.9 * EPSILON < worst <= EPSILON + SLACK
 
 
 def test_control_half_the_noise_is_caught(recorder):
@@ -149,7 +150,7 @@ def _person_release(base, person, recorder, protected):
 
 
 def test_adding_a_person_costs_at_most_epsilon(recorder):
-    assert max(person_losses(recorder, protected=True)) <= EPSILON + SLACK
+    assert 0.9 * EPSILON < max(person_losses(recorder, protected=True)) <= EPSILON + SLACK
 
 
 def test_control_without_groups_a_person_costs_more(recorder):

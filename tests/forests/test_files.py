@@ -356,3 +356,13 @@ def test_a_write_that_fails_leaves_nothing(saved, monkeypatch, tmp_path):
     with pytest.raises(TypeError):
         forest.save(tmp_path / "other.dpforest")
     assert [name for name in os.listdir(tmp_path) if re.search("other|part", name)] == []
+
+
+def test_a_write_that_fails_leaves_the_model_before(saved, monkeypatch):
+    forest, path = saved
+    before = path.read_bytes()
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", None)
+    with pytest.raises(TypeError):
+        forest.save(path, overwrite=True)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]

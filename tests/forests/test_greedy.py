@@ -22,6 +22,7 @@ from dpforest import (
 from dpforest.audit.exhaustive import exhaust
 from dpforest.forests import greedy_phase
 from dpforest.privacy import greedy_splits, leaves
+from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.greedy_choices import Rule
 from dpforest.privacy.mechanisms.scores import score_of
@@ -122,14 +123,8 @@ def test_auto_pays_for_a_count_unless_it_is_hinted(census):
     assert "number of records" not in nothing_to_know.ledger_.explain()
 
 
-def test_missing_and_unseen_values_are_predicted():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"a": rng.random(900), "b": rng.choice(["u", "v", "w"], 900)})
-    y = (X.a > 0.5).astype(int)
-    X.loc[::7, "a"] = np.nan
-    schema = Schema(
-        (NumericFeature("a", 0, 1), CategoricalFeature("b", ("u", "v"))), Target(classes=(0, 1))
-    )
+def test_missing_and_unseen_values_are_predicted(gaps):
+    X, y, schema = gaps
     for splits in ("multiway", "binary"):
         forest = GreedyForestClassifier(
             epsilon=8.0, schema=schema, splits=splits, n_estimators=3, random_state=0
@@ -300,12 +295,16 @@ def small_forest(**settings):
     return GreedyForestClassifier(**{"epsilon": 0.7, "schema": SMALL, **shape, **settings})
 
 
+# How near tables of so few records come to the claim; noise comes all the way.
+NEAR = {"counts": 0.999, "two trees, shared": 0.87, "leaves of a level": 0.45, "samples": 0.53}
+
+
 @pytest.mark.parametrize("name", SMALL_FORESTS)
 def test_whole_forests_keep_their_promise_on_every_pair_of_small_tables(name):
     settings, most = SMALL_FORESTS[name]
     report = exhaust(small_forest(**settings), EVERY_RECORD, most=most)
     assert report.holds
-    assert report.worst_loss > 0.2
+    assert report.worst_loss > NEAR.get(name, 0.66) * 0.7
 
 
 ONE_FEATURE = Schema((NumericFeature("a", 0, 1, integer=True),), Target(classes=(0, 1)))
@@ -319,7 +318,7 @@ def test_two_trees_keep_their_promise(settings):
     forest = small_forest(n_estimators=2, stopping=None, schema=ONE_FEATURE, **settings)
     report = exhaust(forest, list(itertools.product((0, 1), repeat=2)), most=2)
     assert report.holds
-    assert report.worst_loss > 0.2
+    assert report.worst_loss > 0.66 * 0.7
 
 
 def broken_rule(rule, utilities, epsilon, draws):
@@ -342,3 +341,26 @@ choose, noise_within = Rule.choose, leaves.noise_within
 def test_a_broken_forest_is_caught(monkeypatch, where, name, broken):
     monkeypatch.setattr(where, name, broken)
     assert not exhaust(small_forest(leaves="counts"), EVERY_RECORD, most=3).holds
+
+
+def test_the_second_phase_draws_harder_samples_at_the_share_that_is_priced(census, monkeypatch):
+    harder, phases = [], []
+    draw, grow = Desk.draw_harder_samples, greedy_phase.Phase.grow
+
+    def watched(desk, sampling, forest, votes):
+        harder.append((sampling, forest.n_trees, len(votes) == forest.n_leaves))
+        draw(desk, sampling, forest, votes)
+
+    monkeypatch.setattr(Desk, "draw_harder_samples", watched)
+    monkeypatch.setattr(
+        greedy_phase.Phase,
+        "grow",
+        lambda phase, grower: phases.append(phase) or grow(phase, grower),
+    )
+    settings = {"sampling": "without_replacement", "sample_share": 0.3, "second_phase": 0.4}
+    fitted(census, n_estimators=5, max_depth=2, min_support=0, **settings)
+    first, second = phases
+    assert first.sampling == TreeSampling("without_replacement", 3, Fraction(3, 10))
+    assert second.sampling == TreeSampling("without_replacement", 2, Fraction(3, 10))
+    assert harder == [(second.sampling, 3, True)]
+    assert first.epsilon + second.epsilon == 1

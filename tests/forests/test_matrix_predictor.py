@@ -1,11 +1,13 @@
 import math
 import pickle
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from dpforest import BudgetExceededError, CategoricalFeature, MatrixForestPredictor, Schema, Target
+from dpforest.privacy.accounts.mechanisms_used import DiscreteLaplace
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.records.local import LocalStore
 
@@ -246,3 +248,13 @@ def test_noise_beyond_the_sampler_is_refused_before_anything_is_spent():
     with pytest.raises(ValueError, match="no strategy"):
         model.predict(X)
     assert model.ledger_.entries == ()
+
+
+def test_the_baseline_has_noise_for_every_query_and_every_tree(data):
+    """A record adds to each of b queries once a tree that counts it, at worst."""
+    b, n_trees = 7, 6
+    for mode, counted in (("batch", n_trees), ("subsample", 1)):
+        model = make(mode=mode, strategy="laplace", n_ensembles=1, n_estimators=n_trees).fit(*data)
+        model.predict(data[0][:b])
+        (spend,) = model.ledger_.entries
+        assert spend.made == DiscreteLaplace(Fraction(b * counted, 2), b * counted)

@@ -1,5 +1,7 @@
 """Groups: who is one person, in every container; and at most so many records of each are kept."""
 
+import math
+from collections import Counter
 from decimal import Decimal
 from functools import partial
 
@@ -10,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from dpforest.exceptions import SchemaError
+from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.records.groups import bound_groups, person_codes
 
 
@@ -69,3 +72,53 @@ def test_every_person_keeps_some_records_and_no_more_than_the_bound():
     kept = bound_groups(persons, 500, 4, lambda m, size: rng.integers(0, m, size))
     assert np.bincount(persons[kept]).tolist() == np.minimum(np.bincount(persons), 4).tolist()
     assert (np.diff(kept) > 0).all()
+
+
+def draws_of(*tickets):
+    """Tickets that are given, one a record."""
+
+    def draw(m, size):
+        assert (m, size) == (2**62, len(tickets))
+        return np.array(tickets)
+
+    return draw
+
+
+def test_a_person_keeps_the_records_of_the_lowest_tickets():
+    persons = ["a", "b", "a", "a", "b", "c"]
+    kept = bound_groups(persons, 6, 2, draws_of(9, 2, 1, 5, 7, 8))
+    assert kept.tolist() == [1, 2, 3, 4, 5]  # 9 is the highest of a's three
+    assert bound_groups(persons, 6, 1, draws_of(9, 2, 1, 5, 7, 8)).tolist() == [1, 2, 5]
+    assert bound_groups(persons, 6, 9, draws_of(9, 2, 1, 5, 7, 8)).tolist() == list(range(6))
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_what_others_keep_does_not_change_when_a_person_joins(most):
+    """With the same tickets, two tables differ in the records of the one person, at most so many.
+
+    The same tables with all but one person, for each of them, wherever their records are.
+    """
+    rng = np.random.default_rng(3)
+    persons, tickets = rng.integers(0, 6, 40), rng.permutation(40)
+    kept = set(bound_groups(persons, 40, most, draws_of(*tickets)).tolist())
+    for one in range(6):
+        others = np.flatnonzero(persons != one)
+        without = bound_groups(persons[others], len(others), most, draws_of(*tickets[others]))
+        assert set(others[without].tolist()) == {row for row in kept if persons[row] != one}
+        assert len(kept) - len(without) == min(most, (persons == one).sum())
+
+
+def test_every_choice_among_a_persons_records_is_as_likely():
+    """2 of 4 records in 3,000 draws: each of the 6 pairs within 5 standard errors."""
+    bits = RandomBits(4)
+    pairs = Counter(
+        tuple(bound_groups([5] * 4, 4, 2, bits.uniform_below).tolist()) for _ in range(3_000)
+    )
+    assert len(pairs) == 6
+    assert max(abs(count - 500) for count in pairs.values()) < 5 * math.sqrt(3_000 * 5 / 36)
+
+
+@pytest.mark.parametrize("n_rows", [3, 5])
+def test_a_column_of_another_length_is_refused(n_rows):
+    with pytest.raises(SchemaError, match="one entry a row"):
+        bound_groups([1, 2, 3, 4], n_rows, 1, draws_of())

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpforest.literature.printed.tree_errors import ErrorsWithout
 from dpforest.losses import IntegerLoss, Logistic, Softmax, Squared
+from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.records import statistics
 from dpforest.records.contingency import TableCounts
@@ -28,7 +30,6 @@ from dpforest.records.statistics import (
     TargetGrid,
 )
 from dpforest.records.store import Records, RecordStore
-from dpforest.records.tree_errors import ErrorsWithout
 from dpforest.schema import NumericFeature, Schema, Target
 from dpforest.tables.encode import Encoding
 from dpforest.tables.frames import Frame
@@ -49,7 +50,7 @@ OBLIVIOUS = ObliviousGrower(
 CANDIDATES = np.random.default_rng(3).integers(-1, FEATURES, (FOREST.n_leaves, 2)).astype(np.int32)
 GRID = TargetGrid(0.0, 2.0, 16)
 EVERY_LEAF = range(FOREST.n_leaves)
-SAMPLINGS = ("shared", "disjoint", "without_replacement", "bootstrap")
+SAMPLINGS = ("shared", "disjoint", "without_replacement")
 LOSSES = (Logistic(), Softmax(CLASSES), Squared(0.5, 0.25))
 STATISTICS = [
     RecordCount(),
@@ -109,14 +110,16 @@ class Tape:
         return column % m
 
 
+def joins_of(draw):
+    """Coins of records that join by uniform draws, as `Draws.joins` makes them."""
+    return lambda chances, out_of: draw(out_of, len(chances)) < chances
+
+
 def prepare(store, statistic, sizes):
     """Everything that a statistic may ask of the state of a store."""
     store.encode(ENCODING, by_feature=isinstance(statistic, GradientSums))
     store.deal(TREES, Tape(sizes, 1))
-    if getattr(statistic, "sampling", "") == "bootstrap":
-        store.bootstrap(TREES, lambda m, n: np.arange(n) * 7 % m, (FOREST, VOTES))
-    else:
-        store.sample(TREES, Fraction(2, 5), Tape(sizes, TREES), (FOREST, VOTES))
+    store.sample(TREES, Fraction(2, 5), joins_of(Tape(sizes, TREES)), (FOREST, VOTES))
     if isinstance(statistic, GradientSums):
         n_outputs = statistic.loss.n_outputs
         store.start_scores(n_outputs)
@@ -221,6 +224,20 @@ def test_scores_are_those_of_the_bins_that_the_trees_were_grown_on():
     np.testing.assert_array_equal(*totals)
 
 
+def test_released_trees_are_added_to_the_scores_once():
+    X, y = draw_records(np.random.default_rng(11), 60)
+    statistic = GradientSums(OBLIVIOUS, IntegerLoss(Squared(), 2, 4096, 0.5, 0.37))
+    store = cut_up(X, y, [25])
+    store.encode(ENCODING, by_feature=True)
+    store.start_scores(1)
+    values = np.random.default_rng(12).normal(0, 0.01, (TREES, 1, 8)).astype(np.float32)
+    before = store.total(statistic)
+    store.add_to_scores(OBLIVIOUS, values)
+    once = store.total(statistic)
+    assert (once != before).any()
+    np.testing.assert_array_equal(store.total(statistic), once)
+
+
 def test_starting_again_forgets_the_trees_before():
     X, y = draw_records(np.random.default_rng(11), 60)
     statistic = GradientSums(OBLIVIOUS, IntegerLoss(Squared(), 2, 4096, 0.5, 0.37))
@@ -260,7 +277,7 @@ def coin_store(share, known=None, cuts=(7_000,), seed=0, n_trees=TREES):
     X, y = draw_records(np.random.default_rng(9), N)
     store = cut_up(X, y, cuts)
     store.encode(ENCODING)
-    store.sample(n_trees, share, RandomBits(seed).uniform_below, known)
+    store.sample(n_trees, share, Draws(seed).joins, known)
     return store, X, y
 
 
@@ -340,6 +357,6 @@ def test_a_draw_is_asked_for_each_record_and_nothing_else():
     store = cut_up(X, y, [10])
     store.encode(ENCODING)
     store.deal(7, draw)
-    store.sample(2, Fraction(1, 3), draw)
-    store.sample(1, Fraction(1, 3), draw, (FOREST, VOTES))
+    store.sample(2, Fraction(1, 3), joins_of(draw))
+    store.sample(1, Fraction(1, 3), joins_of(draw), (FOREST, VOTES))
     assert asked == [(7, 10), (7, 20), (3, 10), (3, 10), (3, 20), (3, 20), (6, 10), (6, 20)]
