@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 PYTEST_JOBS ?= 2
 
-.PHONY: demo test test-data lint docs bench bench-accuracy audit clean
+.PHONY: demo test test-data lint mutants docs bench bench-accuracy audit clean
 
 demo: $(STAMPS)/package
 	$(BIN)/dpforest demo
@@ -21,6 +21,9 @@ lint: $(STAMPS)/test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+mutants: $(STAMPS)/test
+	$(BIN)/python -m tests.mutants.run --jobs $(PYTEST_JOBS)
 
 docs: $(STAMPS)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -19,7 +19,14 @@ from dpforest import PrivateForestClassifier, datasets
 from dpforest.cli import demo
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/getting-started.md", "docs/flagship.md")
+PAGES = (
+    "README.md",
+    "docs/getting-started.md",
+    "docs/flagship.md",
+    "docs/evaluation.md",
+    "docs/budget.md",
+    "docs/contributing.md",
+)
 PRICES = "docs/flagship.md"
 PRICE_TABLE = re.compile(r"^\| model \| test accuracy \|\n(?:\|.*\n)+", re.MULTILINE)
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -9,8 +9,12 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import settings
+
+from dpforest import CategoricalFeature, NumericFeature, Schema, Target
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
@@ -40,3 +44,22 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     there = bool(folder) and (Path(folder) / "datasets.json").is_file()
     if item.get_closest_marker("needs_tables") and not there:
         pytest.skip("needs the papers' tables: set DPFOREST_DATA to a folder that holds them")
+
+
+@pytest.fixture(scope="session")
+def numbers() -> tuple[Any, Any, Schema]:
+    """Records with three numbers, a target that follows from two of them, and their schema."""
+    X = np.random.default_rng(0).random((4_000, 3))
+    schema = Schema(tuple(NumericFeature(f"x{j}", 0, 1) for j in range(3)), Target(low=-1, high=3))
+    return X, 2 * X[:, 0] + (X[:, 1] > 0.5), schema
+
+
+@pytest.fixture(scope="session")
+def gaps() -> tuple[Any, Any, Schema]:
+    """Records with missing numbers and a category that their schema does not list."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.random(900), "b": rng.choice(["u", "v", "w"], 900)})
+    y = (X.a > 0.5).astype(int)
+    X.loc[::7, "a"] = np.nan
+    features = NumericFeature("a", 0, 1), CategoricalFeature("b", ("u", "v"))
+    return X, y, Schema(features, Target(classes=(0, 1)))

@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+import sqlite3
 import sys
 
 import narwhals.stable.v2 as nw
@@ -14,12 +15,15 @@ from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 from typer.testing import CliRunner
 
 from dpforest import (
+    Budget,
     NumericFeature,
     PrivateForestClassifier,
     PrivateForestRegressor,
+    Protection,
     RandomDecisionForestClassifier,
     Schema,
     Target,
+    evaluate,
     load_model,
 )
 from dpforest.cli import app, console, tables
@@ -162,7 +166,7 @@ def test_a_starter_schema_leaks_loudly_and_is_refused(folder, monkeypatch, with_
         without_frames(monkeypatch)
     starter = folder / "starter.json"
     arguments = ("--target", "income", "-o", starter, "--ignore", "person")
-    result = run_well("schema", folder / "census.csv", *arguments)
+    result = run_well("schema", folder / "census.csv", "--force", *arguments)
     assert "WARNING: the schema was read from the data" in result.stderr
     assert "PRIVATE" in result.stdout
     refused = run("fit", folder / "census.csv", "--schema", starter, "-o", folder / "leak.dpforest")
@@ -193,6 +197,16 @@ def test_a_paid_schema_can_be_trained_with(folder):
 
 
 # Files
+
+
+def test_schema_does_not_overwrite_and_says_so_before_it_reads(folder, monkeypatch, tmp_path):
+    paid = tmp_path / "paid.json"
+    paid.write_text("precious")
+    monkeypatch.setattr("dpforest.cli.tables.read_table", None)
+    refused = run("schema", folder / "census.csv", *PAID, "-o", paid)
+    assert refused.exit_code == 1
+    assert "--force" in refused.stderr
+    assert paid.read_text() == "precious"
 
 
 def test_fit_does_not_overwrite_and_says_so_before_it_reads(folder, monkeypatch, tmp_path):
@@ -306,7 +320,7 @@ PAID = ("--target", "income", "--epsilon", 50, "--delta", 1e-5, "--random-state"
 
 
 def paid_schema(folder, table, *more):
-    run_well("schema", folder / table, *PAID, *more, "-o", folder / "paid.json")
+    run_well("schema", folder / table, *PAID, *more, "--force", "-o", folder / "paid.json")
     return Schema.load(folder / "paid.json")
 
 
@@ -560,3 +574,87 @@ def test_literature_lists_and_describes():
     described = run_well("literature", "edprf").stdout
     assert "guarantee: repaired" in described
     assert "001 Table 2" in described
+
+
+def test_evaluate_prints_figures_and_ledger_and_writes_json(folder):
+    output = folder / "evaluation.json"
+    arguments = ["evaluate", folder / "model.dpforest", folder / "census.csv", "--epsilon", 0.5]
+    seeded = [*arguments, "--target", "income", "--random-state", 0]
+    printed = run_well(*seeded, "-o", output, "--force").stdout
+    assert "area under the ROC curve" in printed
+    assert "confusion matrix: discrete Laplace, scale = 6.667, epsilon = 0.15" in printed
+    written = json.loads(output.read_text(encoding="utf-8"))
+    census = make_census(600, random_state=0)
+    found = evaluate(
+        load_model(folder / "model.dpforest"), census.X, census.y, epsilon=0.5, random_state=0
+    )
+    assert written["confusion"] == found.to_dict()["confusion"]
+    again = run_well(*seeded, "--json").stdout
+    assert json.loads(again)["auc"] == written["auc"]
+    refused = run(*arguments, "-o", output)
+    assert refused.exit_code == 1
+    assert "exists" in refused.stderr
+
+
+def test_evaluate_protects_persons(folder):
+    persons = ["--groups", "person", "--max-records-per-group", 2]
+    where = ["evaluate", folder / "model.dpforest", folder / "census.parquet", "--epsilon", 0.5]
+    printed = run_well(*where, *persons).stdout
+    assert "adding or removing one person (at most 2 records each)" in printed
+
+
+def test_a_budget_pays_for_schemas_and_fits(folder, tmp_path):
+    file, schema, model = tmp_path / "b.db", tmp_path / "s.json", tmp_path / "m.dpforest"
+    made = run_well("budget", "create", file, "--epsilon", 2, "--delta", 1e-5, "--table", "census")
+    assert "(epsilon = 2, delta = 1e-05) of 'census'" in made.stdout
+    ask = ["schema", folder / "census.csv", "--target", "income", "--epsilon", 1, "--delta", 1e-6]
+    run_well(*ask, "--ignore", "person", "-o", schema, "--budget", file)
+    train = ["fit", folder / "census.csv", "--schema", schema, "--epsilon", 0.2, "--budget", file]
+    run_well(*train, "-o", model)
+    told = json.loads(run_well("budget", "history", file, "--json").stdout)
+    assert [(use["what"], use["state"]) for use in told] == [
+        ("schema", "released"),
+        ("PrivateForestClassifier", "released"),
+    ]
+    shown = json.loads(run_well("budget", "show", file, "--json").stdout)
+    assert (shown["table"], shown["epsilon"], shown["uses"]) == ("census", 2.0, 2)
+    assert shown["forecast"]["uses"] == Budget.open(file).forecast(epsilon=0.5)
+    assert "forecast: " in run_well("budget", "show", file, "--epsilon", 0.1).stdout
+    assert run_well("budget", "history", file).stdout.count("released") == 2
+    assert run_well("budget", "check", file).stdout.startswith("all is well")
+
+
+def test_a_budget_refuses_before_the_table_is_opened(folder, tmp_path, monkeypatch):
+    file = tmp_path / "b.db"
+    run_well("budget", "create", file, "--epsilon", 0.1, "--delta", 1e-6, "--table", "census")
+
+    def opened(*_):
+        pytest.fail("the table was opened")
+
+    monkeypatch.setattr(tables, "read_table", opened)
+    for more, message in [
+        (["--budget", file], "has no room"),
+        (["--budget", tmp_path / "none.db"], "no such file"),
+    ]:
+        refused = run(*fit_arguments(folder, "census.csv", "refused.dpforest", *more))
+        assert refused.exit_code == 1
+        assert message in refused.stderr
+    leaking = run("schema", folder / "census.csv", "--target", "income", "-o", tmp_path / "s",
+                  "--budget", file)  # fmt: skip
+    assert "--budget goes with --epsilon" in leaking.stderr
+    again = run("budget", "create", file, "--epsilon", 1, "--table", "census")
+    assert (again.exit_code, "exists" in again.stderr) == (1, True)
+
+
+def test_a_budget_that_does_not_add_up_is_told(tmp_path):
+    file = tmp_path / "b.db"
+    persons = ["--neighbors", "replace_one", "--max-records-per-group", 3]
+    run_well("budget", "create", file, "--epsilon", 1, "--table", "t", *persons)
+    assert Budget.open(file).protects == Protection("replace_one", "group", 3)
+    connection = sqlite3.connect(file)
+    connection.execute("UPDATE budget SET plain_epsilon = '1/2'")
+    connection.commit()
+    connection.close()
+    found = run("budget", "check", file, "--json")
+    assert found.exit_code == 1
+    assert json.loads(found.stdout)["problems"] == ["what is spent is not the sum of the uses"]

@@ -1,6 +1,8 @@
 """Every Python block in the pages for users runs, and prints what the page says it prints."""
 
+import ast
 import re
+from importlib import import_module
 
 import pytest
 
@@ -49,3 +51,58 @@ def test_links_to_files_lead_somewhere(page):
     path = ROOT / page
     links = re.findall(r"\]\((?!https?://|#)([^)#\s]+)", path.read_text(encoding="utf-8"))
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def code_of(page: str) -> dict[str, int]:
+    """The classes and functions that a page shows, with their lines of code."""
+    sources = [content for language, content in blocks(page) if language == "python"]
+    return {
+        node.name: sum(bool(line.strip()) for line in ast.unparse(node).splitlines())
+        for source in sources
+        for node in ast.parse(source).body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    }
+
+
+def test_the_examples_for_contributors_are_as_small_as_the_house_promises():
+    lines = code_of("docs/contributing.md")
+    assert lines["StumpForestClassifier"] <= 30
+    assert lines["MissingCounts"] <= 10
+    assert lines["StoreOfParts"] <= 10
+    assert lines["absolute_derivatives"] + lines["Absolute"] <= 10
+
+
+def resolves(name: str) -> bool:
+    """Whether a dotted name is that of a module, or of something in one."""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found = import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            found = getattr(found, part, None)
+        return found is not None
+    return False
+
+
+EVERY_PAGE = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+)
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE)
+def test_names_and_files_that_a_page_mentions_exist(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    names = set(re.findall(r"\bdpforest(?:\.[A-Za-z_]\w*)+", text)) - {"dpforest.sig"}
+    assert [name for name in sorted(names) if not resolves(name)] == []
+    files = {str(path) for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
+    told = set(re.findall(r"`((?:\w+/)*\w+\.py)`", text))
+    assert [name for name in sorted(told) if not any(f.endswith(f"/{name}") for f in files)] == []
+
+
+def test_control_a_name_that_moved_is_seen():
+    assert not resolves("dpforest.privacy.curator")
+    assert not resolves("dpforest.privacy.noise.discrete_laplace")
+    assert resolves("dpforest.privacy.mechanisms.noise.discrete_laplace")

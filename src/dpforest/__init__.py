@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpforest import audit, datasets, literature, report, reproduce
+    from dpforest.evaluation import Evaluation, evaluate, tune_threshold
     from dpforest.exceptions import (
         BudgetExceededError,
+        BudgetFileError,
+        InnerFitsWarning,
         ModelFileError,
         NoGuaranteeWarning,
         PrivacyLeakWarning,
@@ -22,15 +25,21 @@ if TYPE_CHECKING:
     from dpforest.forests.median import MedianForestClassifier, MedianForestRegressor
     from dpforest.forests.random import RandomDecisionForestClassifier
     from dpforest.forests.saving import load_model
+    from dpforest.privacy.accounts.budget import Budget
     from dpforest.privacy.accounts.ledger import Ledger
+    from dpforest.privacy.accounts.protection import Protection
     from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Budget",
     "BudgetExceededError",
+    "BudgetFileError",
     "CategoricalFeature",
+    "Evaluation",
     "GreedyForestClassifier",
+    "InnerFitsWarning",
     "Ledger",
     "MatrixForestClassifier",
     "MatrixForestPredictor",
@@ -42,21 +51,27 @@ __all__ = [
     "PrivacyLeakWarning",
     "PrivateForestClassifier",
     "PrivateForestRegressor",
+    "Protection",
     "RandomDecisionForestClassifier",
     "Schema",
     "SchemaError",
     "Target",
     "audit",
     "datasets",
+    "evaluate",
     "literature",
     "load_model",
     "report",
     "reproduce",
+    "tune_threshold",
 ]
 
 _ROOMS = {
+    "evaluation": ("Evaluation", "evaluate", "tune_threshold"),
     "exceptions": (
         "BudgetExceededError",
+        "BudgetFileError",
+        "InnerFitsWarning",
         "ModelFileError",
         "NoGuaranteeWarning",
         "PrivacyLeakWarning",
@@ -69,7 +84,9 @@ _ROOMS = {
     "forests.matrix_predictor": ("MatrixForestPredictor",),
     "forests.median": ("MedianForestClassifier", "MedianForestRegressor"),
     "forests.random": ("RandomDecisionForestClassifier",),
+    "privacy.accounts.budget": ("Budget",),
     "privacy.accounts.ledger": ("Ledger",),
+    "privacy.accounts.protection": ("Protection",),
     "schema": ("CategoricalFeature", "NumericFeature", "Schema", "Target"),
 }
 _HOME = {name: f"dpforest.{room}" for room, names in _ROOMS.items() for name in names}

@@ -9,6 +9,10 @@ class NoGuaranteeWarning(UserWarning):
     """The model carries no privacy guarantee; its ledger says why."""
 
 
+class InnerFitsWarning(UserWarning):
+    """A fit is one of several of a search or an ensemble, and no budget adds them up."""
+
+
 class BudgetExceededError(RuntimeError):
     """A release would cost more than the budget has left; nothing was read or released."""
 
@@ -19,3 +23,7 @@ class SchemaError(ValueError):
 
 class ModelFileError(ValueError):
     """A saved model is damaged, was edited, is no model, or of another version of the format."""
+
+
+class BudgetFileError(OSError):
+    """A budget cannot be used: no budget, of a newer format, damaged, read-only, or a full disk."""

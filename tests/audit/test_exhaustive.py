@@ -16,7 +16,8 @@ from dpforest import (
 )
 from dpforest.audit import exhaust
 from dpforest.audit.exhaustive import worst_loss
-from dpforest.audit.script import Branch, Noise, exponential_law, permute_and_flip_law
+from dpforest.audit.script import Noise, Way, exponential_law, permute_and_flip_law
+from dpforest.literature.printed.random import SmoothLabelForest
 from dpforest.privacy.accounts import spends
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.privacy.mechanisms import selection
@@ -60,7 +61,7 @@ def test_noise_after_secret_draws_is_a_mixture():
 
 def noisy(weight, *totals, scale=2, shown=b""):
     noises = tuple(Noise(np.array(t), Fraction(scale)) for t in totals)
-    return Branch(shown, Decimal(weight), (), noises)
+    return Way(shown, Decimal(weight), (), noises)
 
 
 def test_the_loss_of_noise_after_choices_adds_up():
@@ -81,21 +82,17 @@ def test_what_one_table_alone_can_release_has_an_infinite_loss():
     assert worst_loss([noisy(1, [2])], [noisy(1, [2], scale=3)]) == math.inf
     assert worst_loss([noisy(1, [2], shown=b"a")], [noisy(1, [2], shown=b"b")]) == math.inf
     certain, open_ = ((Decimal(1), Decimal(0)),), ((Decimal("0.5"),) * 2,)
-    assert worst_loss([Branch(b"", Decimal(1), certain)], [Branch(b"", Decimal(1), open_)]) == (
-        math.inf
-    )
+    assert worst_loss([Way(b"", Decimal(1), certain)], [Way(b"", Decimal(1), open_)]) == (math.inf)
 
 
 def test_a_claim_may_be_given_and_must_be_where_the_ledger_has_none():
-    forest = RandomDecisionForestClassifier(
-        schema=ONE, n_estimators=1, max_depth=1, leaves="label", sampling="disjoint",
-        variant="as_published", random_state=0,
-    )  # fmt: skip
+    settings = {"n_estimators": 1, "max_depth": 1, "leaves": "label", "sampling": "disjoint"}
+    forest = SmoothLabelForest(schema=ONE, random_state=0, **settings)
     with pytest.raises(ValueError, match=r"smooth sensitivity.*claim=1.0"):
         exhaust(forest, [(0, 0), (1, 1)], most=1)
     assert not exhaust(forest, [(0, 0), (1, 1)], most=3, claim=1.0).holds
     assert exhaust(forest, [(0, 0), (1, 1)], most=3, claim=20.0).holds
-    honest = forest.set_params(variant=None, epsilon=1.0)
+    honest = RandomDecisionForestClassifier(schema=ONE, random_state=0, **settings)
     assert not exhaust(honest, [(0, 0), (1, 1)], most=3, claim=0.9).holds
 
 

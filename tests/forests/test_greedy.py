@@ -123,14 +123,8 @@ def test_auto_pays_for_a_count_unless_it_is_hinted(census):
     assert "number of records" not in nothing_to_know.ledger_.explain()
 
 
-def test_missing_and_unseen_values_are_predicted():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"a": rng.random(900), "b": rng.choice(["u", "v", "w"], 900)})
-    y = (X.a > 0.5).astype(int)
-    X.loc[::7, "a"] = np.nan
-    schema = Schema(
-        (NumericFeature("a", 0, 1), CategoricalFeature("b", ("u", "v"))), Target(classes=(0, 1))
-    )
+def test_missing_and_unseen_values_are_predicted(gaps):
+    X, y, schema = gaps
     for splits in ("multiway", "binary"):
         forest = GreedyForestClassifier(
             epsilon=8.0, schema=schema, splits=splits, n_estimators=3, random_state=0

@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from dpforest import (
@@ -34,13 +33,6 @@ SMALL = Schema(
 @pytest.fixture(scope="module")
 def census():
     return datasets.make_census(4_000, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def numbers():
-    X = np.random.default_rng(0).random((4_000, 3))
-    schema = Schema(tuple(NumericFeature(f"x{j}", 0, 1) for j in range(3)), Target(low=-1, high=3))
-    return X, 2 * X[:, 0] + (X[:, 1] > 0.5), schema
 
 
 def classifier(census, **settings):
@@ -145,20 +137,14 @@ def test_auto_pays_for_a_count_unless_it_is_hinted(census):
     assert hinted.ledger_.epsilon == paid.ledger_.epsilon == 1.0
 
 
-def test_missing_and_unseen_values_are_predicted():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"a": rng.random(600), "b": rng.choice(["u", "v", "w"], 600)})
-    y = (X.a > 0.5).astype(int)
-    X.loc[::7, "a"] = np.nan
-    schema = Schema(
-        (NumericFeature("a", 0, 1), CategoricalFeature("b", ("u", "v"))), Target(classes=(0, 1))
-    )
+def test_missing_and_unseen_values_are_predicted(gaps):
+    X, y, schema = gaps
     for categories in ("subset", "one_vs_rest"):
         forest = MedianForestClassifier(
             epsilon=8.0, schema=schema, categories=categories, random_state=0
         ).fit(X, y)
         assert forest.score(X, y) > 0.75
-        assert forest.predict_proba(X).shape == (600, 2)
+        assert forest.predict_proba(X).shape == (900, 2)
 
 
 @pytest.mark.parametrize("kind", ["classifier", "regressor"])

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest.forests import plan
+from dpforest.forests.base import COUNT_SHARE
 from dpforest.forests.plan import Asked, Purse, bin_share, bin_sizes, on_grid, plan_boosting
 from dpforest.losses import Logistic, Softmax, Squared
 from dpforest.privacy.accounts.accounting import gaussian_epsilon
@@ -67,7 +68,7 @@ def test_the_kind_of_noise_follows_from_delta():
 @pytest.mark.parametrize("n_records", [10.0, 1e4, 1e8])
 def test_most_of_the_budget_is_left_for_the_trees(budget, n_records):
     bins = bin_share(BUDGETS[budget], n_records, 10)
-    assert 0 < plan.COUNT_SHARE + bins + plan.TARGET_SHARE < Fraction(1, 2)
+    assert 0 < COUNT_SHARE + bins + plan.TARGET_SHARE < Fraction(1, 2)
 
 
 # The loss

@@ -25,7 +25,7 @@ def test_the_bound_is_what_the_two_parts_make(plain, norm, grid, clip, part):
     length = gradient + hessian if norm == 1 else math.hypot(gradient, hessian)
     assert length == pytest.approx(grid)
     assert hessian == pytest.approx(part * gradient)
-    assert loss.limits[3] == grid**norm
+    assert loss.limits == (loss.gradient_unit, loss.hessian_unit, clip, grid**norm)
 
 
 @pytest.mark.parametrize("grid", [0, LARGEST_GRID + 1])

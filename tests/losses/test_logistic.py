@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from dpforest.losses.logistic import clipped_logistic
+from dpforest.losses.logistic import Logistic, clipped_logistic
 
 
 @given(st.floats(0.001, 0.999))
@@ -38,3 +38,11 @@ def test_the_link_is_a_monotone_symmetric_probability(scores):
     # The side that is taken is that of the score.
     assert ((p > 0.5) <= (scores > 0)).all()
     assert ((p < 0.5) <= (scores < 0)).all()
+
+
+@pytest.mark.parametrize(("clipped", "link"), [(True, clipped_logistic), (False, expit)])
+def test_predictions_undo_clipping_where_there_was_some(clipped, link):
+    scores = np.linspace(-5, 5, 21)
+    p = Logistic().predictions(scores[None], clipped)
+    np.testing.assert_array_equal(p[:, 1], link(scores))
+    np.testing.assert_allclose(p.sum(axis=1), 1)

@@ -99,6 +99,15 @@ def test_gradients_add_up_to_zero_where_the_loss_says_so(loss):
     assert np.allclose(slopes.sum(axis=0), 0) == loss.gradients_add_up_to_zero
 
 
+@every_class_loss
+def test_derivatives_of_classes_are_bounded_whatever_the_scores(loss):
+    """Numbers that are none would be dropped, and records with them."""
+    scores = np.outer(np.arange(1, loss.n_outputs + 1), [3e38, -3e38, 1e4, -1e4, 800.0, 0.0])
+    slopes, curvatures = derivatives_of(loss, scores / loss.n_outputs, np.zeros(6, np.int32))
+    assert np.abs(slopes).max() <= 1
+    assert ((curvatures >= 0) & (curvatures <= loss.largest_hessian * (1 + 1e-12))).all()
+
+
 @every_norm
 @every_class_loss
 def test_the_clip_of_classes_is_the_norm_at_the_start(loss, norm):

@@ -131,12 +131,12 @@ def recorded_desk():
     def make(protection=None, *, target="classes", epsilon=50.0, delta=1e-6):
         rng = np.random.default_rng(5)
         X = rng.random((N, 2))
-        y = X[:, 0] if target == "numbers" else (X[:, 0] > 0.3).astype(np.int32)
+        targets = {"classes": (X[:, 0] > 0.3).astype(np.int32), "numbers": X[:, 0], "pairs": X}
         log: list[str] = []
         ledger = WatchedLedger(epsilon, delta, protection or Protection())
         ledger.log = log
         WatchedStore.log = log
-        store = WatchedStore(Frame(X), y, n_jobs=1)
+        store = WatchedStore(Frame(X), targets[target], n_jobs=1)
         store.encode(ENCODING)
         store.start_scores(1)
         log.clear()

@@ -10,7 +10,7 @@ from dpforest.exceptions import BudgetExceededError
 from dpforest.privacy.accounts.mechanisms_used import Public
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Gaussian, Pure
-from dpforest.privacy.counts import COUNT_GRID, bin_counts, count, target_counts
+from dpforest.privacy.counts import COUNT_GRID, bin_counts, count, table_counts, target_counts
 from dpforest.schema import NumericFeature, Schema
 from dpforest.tables.encode import Encoding
 
@@ -23,6 +23,7 @@ VERBS = {  # and the number of counts that one record changes, each by 1
     "count": (lambda desk, price: count(desk, price), 1),
     "bins": (lambda desk, price: bin_counts(desk, ENCODING, (0, 1), price, "bins"), 2),
     "one feature": (lambda desk, price: bin_counts(desk, ENCODING, (1,), price, "bins"), 1),
+    "table": (lambda desk, price: table_counts(desk, ENCODING, (0, 1), price, "table"), 1),
     "target": (lambda desk, price: target_counts(desk, 0.0, 1.0, 4, price), 1),
 }
 
@@ -64,6 +65,8 @@ def test_counts_are_exact_but_for_the_noise(recorded_desk):
     assert count(desk, PRICES["pure"]) == N
     bins = bin_counts(desk, ENCODING, (0, 1), PRICES["pure"], "bins").values
     assert bins.sum(axis=1).tolist() == [N, N]
+    table = table_counts(desk, ENCODING, (0, 1), PRICES["pure"], "table").values
+    assert [table.sum(axis=1).tolist(), table.sum(axis=0).tolist()] == bins.tolist()
     assert target_counts(desk, 0.0, 1.0, 2, PRICES["pure"]).values.sum() == N
 
 

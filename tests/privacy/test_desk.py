@@ -15,8 +15,9 @@ from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.accounts.tree_sampling import Span, TreeSampling
-from dpforest.privacy.counts import bin_counts, count, target_counts
+from dpforest.privacy.counts import bin_counts, count, noisy_counts, table_counts, target_counts
 from dpforest.privacy.desk import Desk
+from dpforest.privacy.errors import error_sums
 from dpforest.privacy.gradients import gradient_sums
 from dpforest.privacy.greedy_splits import Rule, choose_attributes, node_counts
 from dpforest.privacy.leaves import LeafQuestion, leaf_counts, leaf_labels, leaf_target_sums
@@ -88,6 +89,11 @@ RULE = Rule.of("max", 100, "permute_and_flip", None)
 VERBS = {
     "count": lambda desk, kind: count(desk, PRICES[kind]),
     "bin_counts": lambda desk, kind: bin_counts(desk, ENCODING, (0, 1), PRICES[kind], "bins"),
+    "table_counts": lambda desk, kind: table_counts(desk, ENCODING, (0, 1), PRICES[kind], "table"),
+    "noisy_counts": lambda desk, kind: noisy_counts(
+        desk, RecordCount(), PRICES[kind], "records", cells=1
+    ),
+    "error_sums": lambda desk, kind: error_sums(desk, (0.0, 1.0), 0.5, PRICES[kind]),
     "target_counts": lambda desk, kind: target_counts(desk, 0.0, 1.0, 4, PRICES[kind]),
     "middle_of_target": lambda desk, kind: middle_of_target(desk, (0.0, 1.0), TENTH),
     "gradient_sums": lambda desk, kind: gradient_sums(
@@ -116,7 +122,7 @@ VERBS = {
 NO_VERBS = {  # they release nothing, or are asked by verbs that paid
     "answer_by_node", "choose_strategies", "pay_for_choices", "pay_for_noise", "noise_within",
 }  # fmt: skip
-ROOMS = ("counts", "gradients", "leaves", "median_splits", "greedy_splits", "workloads",
+ROOMS = ("counts", "errors", "gradients", "leaves", "median_splits", "greedy_splits", "workloads",
          "tree_payments")  # fmt: skip
 
 
@@ -190,7 +196,8 @@ def test_control_the_untouchable_store_does_catch_reading(verb):
 @pytest.mark.parametrize("verb", VERBS)
 def test_draws_are_told_of_every_look_at_the_records(verb, recorded_desk):
     """The auditor enumerates by it: a draw before a look must not be taken for the last release."""
-    desk = recorded_desk(target="numbers" if "target" in verb else "classes")
+    target = "pairs" if verb == "error_sums" else "numbers" if "target" in verb else "classes"
+    desk = recorded_desk(target=target)
     desk.encode(ENCODING, by_feature=verb == "gradient_sums")
     desk.log.clear()
     VERBS[verb](desk, "pure")

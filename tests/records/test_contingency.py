@@ -1,8 +1,9 @@
 import numpy as np
 
 from dpforest import CategoricalFeature, NumericFeature, Schema
-from dpforest.records.contingency import TableCounts
+from dpforest.records.contingency import CellCounts, TableCounts
 from dpforest.records.statistics import Block
+from dpforest.records.store import total_of
 from dpforest.tables.folded import FoldedEncoding
 
 
@@ -32,3 +33,10 @@ def test_missing_and_unseen_fold_into_the_middle():
     table = np.array([[0.1, "x"], [np.nan, "w"], [0.9, None]], dtype=object)
     np.testing.assert_array_equal(encoding.bins(table), [[0, 0], [1, 1], [1, 1]])
     np.testing.assert_array_equal(encoding.feature_bins.n_bins, [2, 3])
+
+
+def test_cells_of_one_table_do_not_depend_on_the_target():
+    bins = np.array([[0, 1, 2], [1, 1, 0], [0, 1, 2]], np.uint8)
+    for target in (np.array([0, 7, 3], np.int32), np.random.default_rng(0).random((3, 2))):
+        found = total_of(CellCounts((2, 0), (2, 2, 3)), Block(bins, target))
+        assert found.tolist() == [[0, 1], [0, 0], [2, 0]]

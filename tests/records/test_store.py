@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dpforest.literature.printed.tree_errors import ErrorsWithout
 from dpforest.losses import IntegerLoss, Logistic, Softmax, Squared
+from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.records import statistics
 from dpforest.records.contingency import TableCounts
@@ -109,11 +110,16 @@ class Tape:
         return column % m
 
 
+def joins_of(draw):
+    """Coins of records that join by uniform draws, as `Draws.joins` makes them."""
+    return lambda chances, out_of: draw(out_of, len(chances)) < chances
+
+
 def prepare(store, statistic, sizes):
     """Everything that a statistic may ask of the state of a store."""
     store.encode(ENCODING, by_feature=isinstance(statistic, GradientSums))
     store.deal(TREES, Tape(sizes, 1))
-    store.sample(TREES, Fraction(2, 5), Tape(sizes, TREES), (FOREST, VOTES))
+    store.sample(TREES, Fraction(2, 5), joins_of(Tape(sizes, TREES)), (FOREST, VOTES))
     if isinstance(statistic, GradientSums):
         n_outputs = statistic.loss.n_outputs
         store.start_scores(n_outputs)
@@ -271,7 +277,7 @@ def coin_store(share, known=None, cuts=(7_000,), seed=0, n_trees=TREES):
     X, y = draw_records(np.random.default_rng(9), N)
     store = cut_up(X, y, cuts)
     store.encode(ENCODING)
-    store.sample(n_trees, share, RandomBits(seed).uniform_below, known)
+    store.sample(n_trees, share, Draws(seed).joins, known)
     return store, X, y
 
 
@@ -351,6 +357,6 @@ def test_a_draw_is_asked_for_each_record_and_nothing_else():
     store = cut_up(X, y, [10])
     store.encode(ENCODING)
     store.deal(7, draw)
-    store.sample(2, Fraction(1, 3), draw)
-    store.sample(1, Fraction(1, 3), draw, (FOREST, VOTES))
+    store.sample(2, Fraction(1, 3), joins_of(draw))
+    store.sample(1, Fraction(1, 3), joins_of(draw), (FOREST, VOTES))
     assert asked == [(7, 10), (7, 20), (3, 10), (3, 10), (3, 20), (3, 20), (6, 10), (6, 20)]

@@ -11,7 +11,7 @@ from dpforest import datasets, reproduce
 from dpforest.reproduce import cells, data, runner, writing
 from dpforest.reproduce.cache import CellCache
 from dpforest.reproduce.cells import Cell, cells_of, measure, run_cell
-from dpforest.reproduce.definitions import Fit, Published, Row, Table
+from dpforest.reproduce.definitions import Fit, PaperTable, Published, Row
 from dpforest.reproduce.summary import summarise
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 
@@ -31,7 +31,7 @@ def make_table(metric="error", **changes):
     )
     gone = dataclasses.replace(row, label="gone", unavailable="no data")
     fits = (Fit("dp", FOREST, {"epsilon": "1000/n_train"}, VOTES),)
-    table = Table(1, "Table 1", "A note.", metric, 0.1, 3, 1.0, fits, (row, gone))
+    table = PaperTable(1, "Table 1", "A note.", metric, 0.1, 3, 1.0, fits, (row, gone))
     return dataclasses.replace(table, **changes)
 
 

@@ -115,6 +115,8 @@ def value_of(value, number=float):
         return number(value.item() if isinstance(value, np.generic) else value)
     except OverflowError:
         return math.copysign(math.inf, 1 if value > 0 else -1)
+    except TypeError:
+        return repr(value)  # NumPy makes times of numbers beside a time
 
 
 def kept(column, values, number=float):

@@ -7,8 +7,8 @@ import pytest
 
 from dpforest.trees.balance import (
     EMPTY_LEAF_RISK,
-    auto_depth,
     empty_leaf_chance,
+    median_depth,
 )
 
 
@@ -31,7 +31,7 @@ def test_the_chance_of_an_empty_leaf_is_that_of_the_simulation(depth, share):
 
 def test_auto_depth_takes_the_stated_risk_and_no_more():
     for n, epsilon in ((2_000, 0.3), (5_000, 0.5), (40_000, 0.1)):
-        depth = auto_depth(n, epsilon)
+        depth = median_depth(n, epsilon)
         deeper = depth + 1
         taken = empty_leaf_chance(n / 2.0**depth, depth, epsilon / (2.0 * depth))
         assert taken <= EMPTY_LEAF_RISK
@@ -39,6 +39,6 @@ def test_auto_depth_takes_the_stated_risk_and_no_more():
 
 
 def test_the_rule_grows_with_records_and_budget():
-    depths = [auto_depth(n, 1.0) for n in (10, 100, 1_000, 10_000, 100_000)]
+    depths = [median_depth(n, 1.0) for n in (10, 100, 1_000, 10_000, 100_000)]
     assert depths == sorted(depths)
-    assert auto_depth(1_000, 0.1) <= auto_depth(1_000, 10.0) <= auto_depth(1_000, math.inf)
+    assert median_depth(1_000, 0.1) <= median_depth(1_000, 10.0) <= median_depth(1_000, math.inf)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from dpforest.audit.games import is_releasable
-from dpforest.audit.script import DIGITS, Branch, branches_of
+from dpforest.audit.script import DIGITS, Way, branches_of
 from dpforest.audit.worlds import Table
 from dpforest.exceptions import NoGuaranteeWarning
 from dpforest.forests.base import PrivateEstimator
@@ -117,7 +117,7 @@ def exhaust(
     >>> report.holds, round(report.worst_loss, 9)
     (True, 0.5)
     """
-    model: PrivateEstimator = clone(estimator).set_params(n_jobs=1, verbose=False)
+    model: PrivateEstimator = clone(estimator).set_params(n_jobs=1, verbose=False, budget=None)
     if model.random_state is None:
         model.set_params(random_state=0)
     worlds = [
@@ -151,7 +151,7 @@ def _claimed(model: PrivateEstimator, claim: float | None) -> Guarantee:
     return model.ledger_.guarantee
 
 
-def worst_loss(one: Sequence[Branch], other: Sequence[Branch]) -> float:
+def worst_loss(one: Sequence[Way], other: Sequence[Way]) -> float:
     """The largest absolute log ratio of two distributions over all releases.
 
     Ways that look the same before their last release are one mixture. A mixture that is possible
@@ -163,14 +163,14 @@ def worst_loss(one: Sequence[Branch], other: Sequence[Branch]) -> float:
     return max(_loss_of_mixtures(first[key], second[key]) for key in first)
 
 
-def _by_outcome(branches: Sequence[Branch]) -> dict[tuple[Any, ...], list[Branch]]:
-    mixtures: dict[tuple[Any, ...], list[Branch]] = {}
+def _by_outcome(branches: Sequence[Way]) -> dict[tuple[Any, ...], list[Way]]:
+    mixtures: dict[tuple[Any, ...], list[Way]] = {}
     for branch in branches:
         mixtures.setdefault(branch.outcome, []).append(branch)
     return mixtures
 
 
-def _loss_of_mixtures(one: Sequence[Branch], other: Sequence[Branch]) -> float:
+def _loss_of_mixtures(one: Sequence[Way], other: Sequence[Way]) -> float:
     if len(one) == len(other) == 1:
         return _loss_of_products(one[0], other[0])
     grid = _grid([*one, *other])
@@ -178,7 +178,7 @@ def _loss_of_mixtures(one: Sequence[Branch], other: Sequence[Branch]) -> float:
     return max(float(abs(_log_ratio(a, b))) for a, b in zip(first, second, strict=True))
 
 
-def _loss_of_products(one: Branch, other: Branch) -> float:
+def _loss_of_products(one: Way, other: Way) -> float:
     """Independent releases: the largest ratios of each multiply.
 
     Laplace noise of one scale on totals that differ by D in L1 norm: exactly D / scale, either way,
@@ -202,7 +202,7 @@ def _log_ratio(one: Decimal, other: Decimal) -> Decimal:
     return one.ln() - other.ln()
 
 
-def _grid(branches: Sequence[Branch]) -> list[range]:
+def _grid(branches: Sequence[Way]) -> list[range]:
     """The outcomes of every choice, and of every noisy total the values worth a look.
 
     Beyond the smallest and the largest of its values in a mixture, all parts of the mixture fall at
@@ -217,7 +217,7 @@ def _grid(branches: Sequence[Branch]) -> list[range]:
     return axes
 
 
-def _likelihoods(branches: Sequence[Branch], grid: list[range]) -> list[Decimal]:
+def _likelihoods(branches: Sequence[Way], grid: list[range]) -> list[Decimal]:
     """The likelihood of every release on the grid, up to the constant of the noise."""
     total = [Decimal(0)] * math.prod(map(len, grid))
     for branch in branches:
@@ -227,7 +227,7 @@ def _likelihoods(branches: Sequence[Branch], grid: list[range]) -> list[Decimal]
     return total
 
 
-def _noise_tables(branch: Branch, grid: list[range]) -> Iterator[list[Decimal]]:
+def _noise_tables(branch: Way, grid: list[range]) -> Iterator[list[Decimal]]:
     """exp(-abs(value - total) / scale) for the values of every noisy total."""
     values = iter(grid)
     for noise in branch.noises:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 
+from dpforest.audit.events import Releases
 from dpforest.audit.worlds import SMALL_REGRESSION, SMALL_SCHEMA, Pair, Table, worst_pairs
 from dpforest.exceptions import NoGuaranteeWarning, PrivacyLeakWarning, SchemaError
 from dpforest.forests.base import PrivateEstimator
@@ -29,7 +30,6 @@ from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.schema import Schema
 
-Releases = NDArray[np.float64]
 Tick = Callable[[int], None]
 Part = tuple[str, int]
 """The name of some numbers of a release, and how many they are."""
@@ -84,7 +84,10 @@ class EstimatorGame:
         self.name = type(estimator).__name__
         seed = estimator.random_state
         self._model: PrivateEstimator = clone(estimator).set_params(
-            random_state=seed if isinstance(seed, int) else STRUCTURE, n_jobs=1, verbose=False
+            random_state=seed if isinstance(seed, int) else STRUCTURE,
+            n_jobs=1,
+            verbose=False,
+            budget=None,
         )
         self._schema = _schema_of(estimator)
         self._releasable = is_releasable(estimator)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.arrays import Values
 from dpforest.audit.report import new_figure
 from dpforest.datasets import make_census
 from dpforest.forests.boosted import PrivateForestClassifier
@@ -26,14 +27,12 @@ FALSE_POSITIVES = 0.001
 REFERENCES = 4
 STRANGERS = 5  # for each member, so that one in a thousand can be told
 
-Numbers = NDArray[np.float64]
-
 
 class Scores(NamedTuple):
     """How suspicious members and strangers look."""
 
-    members: Numbers
-    strangers: Numbers
+    members: Values
+    strangers: Values
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ class _Attack:
         """The attack on an ordinary forest."""
         from sklearn.ensemble import RandomForestClassifier  # slow to import, and for this alone
 
-        def train(rows: NDArray[np.int64]) -> Numbers:
+        def train(rows: NDArray[np.int64]) -> Values:
             forest = RandomForestClassifier(n_estimators=100, random_state=self._seed)
             forest.fit(self._bins[rows], self._y[rows])
             return self._sureness(forest, self._bins)
@@ -140,7 +139,7 @@ class _Attack:
     def private(self, schema: Schema, epsilon: float) -> Scores:
         """The attack on the private forest."""
 
-        def train(rows: NDArray[np.int64]) -> Numbers:
+        def train(rows: NDArray[np.int64]) -> Values:
             forest = PrivateForestClassifier(
                 epsilon=epsilon, schema=schema, random_state=self._seed
             )
@@ -155,7 +154,7 @@ class _Attack:
         excess = suspect - ordinary
         return Scores(excess[self._parts[0]], excess[self._parts[1:-REFERENCES].ravel()])
 
-    def _sureness(self, model: Any, X: Any) -> Numbers:
+    def _sureness(self, model: Any, X: Any) -> Values:
         """The probability that the model gives to everybody's true class."""
         column = np.searchsorted(np.sort(model.classes_), self._y)
         order = np.argsort(model.classes_)

@@ -34,7 +34,7 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class Branch:
+class Way:
     """One way through the draws of a fit, up to its last release.
 
     Parameters
@@ -62,7 +62,7 @@ class Branch:
         return self.shown, tuple(map(len, self.choices)), noises
 
 
-def branches_of(model: PrivateEstimator, table: Table) -> list[Branch]:
+def branches_of(model: PrivateEstimator, table: Table) -> list[Way]:
     """All ways through a fit on a table.
 
     A draw that is not yet in the script ends it: if the fit does not look at the records after it,
@@ -135,12 +135,12 @@ class _Script:
             if weight:  # what has weight 0 is no candidate
                 yield _Script((*self.outcomes, picks), weight)
 
-    def branch(self, shown: bytes) -> Branch:
+    def branch(self, shown: bytes) -> Way:
         """The way that ended."""
         last = self.last or _Draw("nothing")
         if last.kind == "uniform":
             raise ValueError("the fit ended in a secret draw: nothing was released after it")
-        return Branch(shown, self.weight, last.rows, tuple(self.noises))
+        return Way(shown, self.weight, last.rows, tuple(self.noises))
 
 
 def _run(model: PrivateEstimator, table: Table, script: _Script) -> None:

@@ -13,12 +13,15 @@ from rich.console import Console
 from rich.progress import Progress
 
 from dpforest.audit.controls import controls
+from dpforest.audit.controls_replay import replay_controls
 from dpforest.audit.distinguish import audit
 from dpforest.audit.exhaustive import exhaust
 from dpforest.audit.floating import attack_floating_point
+from dpforest.audit.fuzz import fuzz
 from dpforest.audit.games import Tick
 from dpforest.audit.mechanisms import laplace_count
 from dpforest.audit.membership import membership_inference
+from dpforest.audit.replay_report import ReplayReport
 from dpforest.audit.report import AuditReport
 from dpforest.audit.small import small_estimators
 from dpforest.forests.random import RandomDecisionForestClassifier
@@ -29,6 +32,7 @@ EPSILONS = (0.1, 1.0, 4.0)
 NEIGHBORS = ("add_remove", "replace_one")
 POWER_TRIALS = 100_000
 CONTROL_TRIALS = 100_000
+REPLAYED_SETTINGS = 5_000
 FITTED_TRIALS = 2_000  # of controls that fit a forest
 INTRODUCTION = """\
 # Audit report
@@ -69,6 +73,7 @@ def _sections(trials: int, folder: Path, tick: Tick) -> Iterator[str]:
     yield _controls(tick)
     yield _floating_point()
     yield _exhaustive()
+    yield replays(REPLAYED_SETTINGS, tick)
     report = membership_inference()
     report.plot(folder / "membership.png")
     yield (
@@ -129,6 +134,39 @@ def _exhaustive() -> str:
         records = list(product((0, 1), repeat=len(schema.features) + 1))
         parts.append(f"`{options}`:\n\n```\n{exhaust(forest, records, most=most)}\n```\n")
     return "\n".join(parts)
+
+
+def replays(n_settings: int, tick: Tick) -> str:
+    """The section about replays: controls, and random settings of everything."""
+    lines = [
+        "## Replay\n",
+        "The library broken on purpose, one thing at a time:\n",
+        "| control | flaw | claimed | largest loss | verdict |",
+        "|---|---|---|---|---|",
+    ]
+    for name, control in replay_controls().items():
+        report = control.replay()
+        lines.append(f"| {name} | {control.flaw} | {_replayed(report)} |")
+    found = fuzz(n_settings, seed=0, tick=tick)
+    broken = f"**{len(found.broken)}**" if found.broken else "none"
+    lines.append(
+        f"\n{found.n_replayed:,} random settings were replayed (seed {found.seed}), "
+        f"{found.n_refused:,} more were refused before anything was spent, or had a paid schema of "
+        f"which too little stood out; {broken} lost more than was claimed by 1e-9 or more.\n"
+    )
+    lines.append(found.table() + "\n")
+    return "\n".join(lines)
+
+
+def _replayed(report: ReplayReport) -> str:
+    verdict = "held, though broken" if report.holds else "caught"
+    if report.leaks:
+        return f"{report.pure_claim:.3g} | infinite: {report.leaks[0]} | {verdict}"
+    if report.mu:
+        return f"mu = {report.mu_claim:.3g} | mu = {report.mu:.3g} | {verdict}"
+    if report.delta > report.delta_claim:
+        return f"delta = {report.delta_claim:.3g} | delta = {report.delta:.3g} | {verdict}"
+    return f"{report.pure_claim:.3g} | {report.largest_pure_loss:.3g} | {verdict}"
 
 
 def _estimators(trials: int, tick: Tick) -> Iterator[str]:

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from dpforest.audit import AuditReport, Game, audit, controls, public_estimators, small_versions
 from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.saving import load_model
+from dpforest.reproduce.progress import progress_bar
 
 Audited = tuple[str, PrivateEstimator | Game]
 
@@ -37,16 +35,7 @@ def find(model_or_name: str, epsilon: float | None, delta: float | None) -> list
 
 def run(audited: list[Audited], trials: int, **options: Any) -> Iterator[AuditReport]:
     """Audit one after the other, with a bar when a person watches."""
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn("{task.description}"),
-        *Progress.get_default_columns()[1:-1],
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as progress:
+    with progress_bar() as progress:
         for label, target in audited:
             task = progress.add_task(label, total=trials)
 

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from dpforest.cli import budgets, inputs, tables
 from dpforest.cli import demo as demonstration
-from dpforest.cli import inputs, tables
 from dpforest.cli.console import PlainErrors, working
 from dpforest.forests.files import read_model
 from dpforest.forests.saving import load_model
@@ -24,10 +24,16 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+app.add_typer(budgets.app, name="budget")
+
 TableIn = Annotated[Path, typer.Argument(metavar="TABLE", help="A .csv, .csv.gz or .parquet file.")]
 ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that fit saved.")]
 Groups = Annotated[str | None, typer.Option(help="The column of the person, to protect persons.")]
 MaxRecords = Annotated[int | None, typer.Option(help="How many records of one person may count.")]
+SharedBudget = Annotated[
+    Path | None, typer.Option("--budget", help="The budget to pay from, see 'dpforest budget'.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the output.")]
 Seed = Annotated[
     int | None,
     typer.Option(help="Makes the noise reproducible: for tests and papers, not for release."),
@@ -69,7 +75,8 @@ def fit(
     table_name: Annotated[
         str | None, typer.Option(help="A public name of the table, to be kept in the model.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a model.")] = False,
+    force: Force = False,
+    budget: SharedBudget = None,
     random_state: Seed = None,
 ) -> None:
     """Train a private forest on a table and save it; print its ledger."""
@@ -84,7 +91,9 @@ def fit(
         epsilon=epsilon,
         max_records_per_group=max_records_per_group,
         random_state=random_state,
+        budget=budget,
     )
+    budgets.require_room(budget, model)
     with working("reading"):
         person = [] if groups is None else [groups]
         data = tables.read_table(table, [*declared.feature_names, column, *person])
@@ -182,10 +191,15 @@ def schema(
     ] = None,
     groups: Groups = None,
     max_records_per_group: MaxRecords = None,
+    force: Force = False,
+    budget: SharedBudget = None,
     random_state: Seed = None,
 ) -> None:
     """Write a starter schema from a table: leaking, to be edited, or paid for with --epsilon."""
     tables.check_output(output)
+    inputs.check_new(output, force)
+    if budget is not None:
+        budgets.check_paid(budget, epsilon)
     declared = inputs.column_types(types or [], table)
     person = [] if groups is None else [groups]
     data = tables.read_table(table, [target, *(ignore or []), *person])
@@ -203,6 +217,7 @@ def schema(
         groups=None if groups is None else data.column(groups),
         max_records_per_group=max_records_per_group,
         random_state=random_state,
+        budget=budget,
     )
     found.save(output)
     typer.echo(f"saved to {output}; models trained with it cost their epsilon on top of:")

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from dpforest.cli import estimators
-from dpforest.cli.tables import Table, is_parquet, with_guessed_numbers
+from dpforest.cli.tables import InputTable, is_parquet, with_guessed_numbers
 from dpforest.exceptions import SchemaError
 from dpforest.forests.base import PrivateEstimator
 from dpforest.schema import Schema
@@ -61,7 +61,7 @@ def build(
     return kind(schema=schema, **options)
 
 
-def tell_ignored(table: Table, schema: Schema, target: str, groups: str | None) -> None:
+def tell_ignored(table: InputTable, schema: Schema, target: str, groups: str | None) -> None:
     """Say which columns of the table take no part."""
     used = {*schema.feature_names, target, groups}
     ignored = [repr(name) for name in table.names if name not in used]
@@ -69,7 +69,7 @@ def tell_ignored(table: Table, schema: Schema, target: str, groups: str | None) 
         typer.echo(f"not in the schema and ignored: {', '.join(ignored)}", err=True)
 
 
-def save_starter(table: Table, names: Sequence[str], target: str, path: Path) -> None:
+def save_starter(table: InputTable, names: Sequence[str], target: str, path: Path) -> None:
     """Read a schema off a table, which leaks (`Schema.from_frame` warns), and mark it so."""
     features = [name for name in names if name != target]
     table = with_guessed_numbers(table)

@@ -28,7 +28,7 @@ PARQUET = ("Parquet", "a whole Parquet file")
 
 
 @dataclass(frozen=True)
-class Table:
+class InputTable:
     """A table from a file: a frame, or plain columns where no frame library is installed."""
 
     source: Path
@@ -67,13 +67,13 @@ class Table:
         _require(self.source, self.names, names)
 
 
-def read_table(path: Path, names: Sequence[str]) -> Table:
+def read_table(path: Path, names: Sequence[str]) -> InputTable:
     """Read a table that must have these columns."""
     check_table_name(path)
     if not path.is_file():
         raise OSError(f"{path}: no such file")
     if is_parquet(path):
-        table = Table(path, _read_parquet(path))
+        table = InputTable(path, _read_parquet(path))
         table.require(names)
         return table
     with _described(path, *CSV), _open_text(path) as file:
@@ -81,12 +81,12 @@ def read_table(path: Path, names: Sequence[str]) -> Table:
     _require(path, header, names)
     with _described(path, *CSV):
         if frames.installed_backend() is None:
-            return Table(path, _read_plainly(path))
+            return InputTable(path, _read_plainly(path))
         native = frames.read_csv(path, header, [])
-        return Table(path, nw.from_native(native, eager_only=True))
+        return InputTable(path, nw.from_native(native, eager_only=True))
 
 
-def with_guessed_numbers(table: Table) -> Table:
+def with_guessed_numbers(table: InputTable) -> InputTable:
     """Return a table of texts with numbers where all cells of a column spell some.
 
     For the starter schema, which leaks and says so.
@@ -95,14 +95,14 @@ def with_guessed_numbers(table: Table) -> Table:
         return table
     guesses = {name: _numbers_if_all(np.asarray(table.column(name))) for name in table.names}
     if not isinstance(table.data, nw.DataFrame):
-        return Table(table.source, guesses)
+        return InputTable(table.source, guesses)
     backend = table.data.implementation
     numbers = [
         nw.new_series(name, guess, backend=backend)
         for name, guess in guesses.items()
         if guess.dtype.kind != "O"
     ]
-    return Table(table.source, table.data.with_columns(*numbers))
+    return InputTable(table.source, table.data.with_columns(*numbers))
 
 
 def write_columns(path: Path, columns: Columns) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, Literal, Self
 
@@ -18,19 +15,22 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpforest.forests import parameters as checks
 from dpforest.forests.declared import fitted, one_of, parameter
+from dpforest.forests.docstrings import spelled_out
+from dpforest.forests.inner_fits import warn_of_inner_fits
 from dpforest.forests.saving import SavedEstimator
+from dpforest.forests.spending import SharedBudget, spending, use_of
 from dpforest.privacy.accounts.ledger import Ledger
-from dpforest.privacy.accounts.protection import Protection
-from dpforest.privacy.accounts.spends import Pure, exact
+from dpforest.privacy.accounts.protection import Neighbors, Protection
+from dpforest.privacy.accounts.reservation import Use
+from dpforest.privacy.accounts.spends import Amount, Price, Pure, exact
 from dpforest.privacy.counts import count
 from dpforest.privacy.desk import Desk, Draws
 from dpforest.privacy.opening import open_desk
 from dpforest.schema import Schema
 from dpforest.tables.frames import Frame
 
-Auto = Literal["auto"]
-Neighbors = Literal["add_remove", "replace_one"]
 COUNT_SHARE = Fraction(2, 100)  # of epsilon, for the noisy number of records that "auto" needs
+FEWEST_RECORDS = 10.0  # that a plan reckons with, whatever the noise says
 SCIKIT_LEARN_FACTS = ("n_features_in_", "feature_names_in_")
 
 
@@ -39,6 +39,44 @@ class PrivateEstimator(SavedEstimator):
 
     ``fit`` is a template: parameters are checked, the table is opened, which checks all of it and
     spends nothing, and then ``_train`` plans, grows and releases at the desk.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        The privacy budget. ``math.inf`` gives the non-private twin: no noise, the best choices.
+    schema : Schema or dict, optional
+        What is public of the table. Without it, bounds, categories and classes are read from
+        the data: a `PrivacyLeakWarning`, and no guarantee.
+    n_hint : int, optional
+        A public guess of the number of records. Without it a fiftieth of the budget pays for a
+        noisy count, where something is ``"auto"`` that needs one.
+    neighbors : {"add_remove", "replace_one"}, default="add_remove"
+        Which tables are neighbours.
+    max_records_per_group : int, optional
+        With ``fit(X, y, groups=...)``: protect persons, each with at most this many records.
+    random_state : int, RandomState or None, default=None
+        Makes structure and noise reproducible, for tests and papers; such noise is not secret.
+    n_jobs : int, optional
+        Threads; all cores by default.
+    verbose : bool, default=False
+        Print the ledger after the fit.
+    budget : Budget or path, optional
+        A shared `dpforest.Budget` that pays for the fit, reserved before a record is read.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, in the order of the schema; of classifiers.
+    ledger_ : Ledger
+        What was spent, and the guarantee.
+    schema_ : Schema
+        The schema in use.
+    encoding_ : Encoding
+        Its bins.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : ndarray
+        Their names, where the table has names.
     """
 
     epsilon: float = parameter(default=1.0, check=checks.epsilon)
@@ -51,10 +89,15 @@ class PrivateEstimator(SavedEstimator):
     random_state: Any = parameter(default=None)
     n_jobs: int | None = parameter(default=None, check=checks.threads)
     verbose: bool = parameter(default=False)
+    budget: SharedBudget | None = parameter(default=None, check=checks.budget)
 
-    n_features_in_: int = fitted()
-    classes_: NDArray[Any] = fitted()
+    _pure_share = Fraction(0)  # of epsilon, for pure releases of a fit that has a delta
     _draws: Draws | None = fitted()  # an auditor's, in the place of the secret ones
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__doc__ and PrivateEstimator.__doc__:
+            cls.__doc__ = spelled_out(cls.__doc__, "PrivateEstimator", PrivateEstimator.__doc__)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -80,12 +123,15 @@ class PrivateEstimator(SavedEstimator):
         self
         """
         self._check(groups)
+        if self.budget is None:
+            warn_of_inner_fits(self.epsilon)
         structure, noise = self._seeds(skip=self._trees_to_go_on_from())
         desk = self._open(X, y, groups, self._draws_of(noise))
         if is_classifier(self):
             self.classes_ = np.array(self.schema_.classes)
-        with self._spending():
+        with spending(self.ledger_):
             self._train(desk, np.random.default_rng(structure))
+            self._complete = True
         if self.verbose:
             print(self.ledger_.explain())
         return self
@@ -101,6 +147,11 @@ class PrivateEstimator(SavedEstimator):
             raise ValueError(
                 "groups and max_records_per_group go together: pass fit(X, y, groups=...) and "
                 "declare how many records of one person may count, or neither"
+            )
+        if self.budget is not None and self.schema is None:
+            raise ValueError(
+                "a budget pays for what is read, and schema=None reads the table for nothing: "
+                "declare a Schema, or pay for one with Schema.infer(budget=...)"
             )
 
     def _trees_to_go_on_from(self) -> int:
@@ -137,17 +188,27 @@ class PrivateEstimator(SavedEstimator):
             frame,
             y,
             schema,
-            budget=(self.epsilon, getattr(self, "delta", 0.0)),
+            budget=self._asked(),
             protection=self._protection(groups),
             draws=draws,
             groups=groups,
             before=earlier if continued or earlier is None else earlier.failures(),
             n_jobs=self.n_jobs,
+            use=self._use(schema),
         )
         if not continued:
             self._forget()
         self.schema_, self.ledger_ = schema, desk.ledger
         return desk
+
+    def _asked(self) -> tuple[Amount, Amount]:
+        """Epsilon and delta of the fit; in a shared budget they stand for their decimals alone."""
+        asked = self.epsilon, getattr(self, "delta", 0.0)
+        return asked if self.budget is None else (exact(asked[0]), exact(asked[1], "delta"))
+
+    def _use(self, schema: Schema) -> Use | None:
+        """What a fit is about to take of the shared budget; None where there is none."""
+        return use_of(self.budget, type(self).__name__, self._asked(), self._pure_share, schema)
 
     def _protection(self, groups: Any) -> Protection:
         unit: Literal["group", "record"] = "record" if groups is None else "group"
@@ -201,27 +262,11 @@ class PrivateEstimator(SavedEstimator):
         """The public guess of the number of records, or a noisy one that is paid for."""
         if self.n_hint is not None:
             return float(self.n_hint)
-        epsilon = exact(self.epsilon)
-        price = epsilon if math.isinf(epsilon) else epsilon * COUNT_SHARE
-        return max(count(desk, Pure(price)), 1.0)
+        return max(count(desk, self._price_of_count()), FEWEST_RECORDS)
 
-    @contextmanager
-    def _spending(self) -> Iterator[None]:
-        """What a fit released before it failed stays spent, and the ledger says so."""
-        try:
-            yield
-            self._complete = True
-        except BaseException:
-            spent = self.ledger_.stages[-1]
-            if spent.entries:
-                self.ledger_.mark_failed()
-                warnings.warn(
-                    f"fit failed after it had spent epsilon = {float(spent.epsilon):.6g}; "
-                    "ledger_ has the account, and the next fit of this object keeps it",
-                    RuntimeWarning,
-                    stacklevel=3,
-                )
-            raise
+    def _price_of_count(self) -> Price:
+        epsilon = exact(self.epsilon)
+        return Pure(epsilon if math.isinf(epsilon) else epsilon * COUNT_SHARE)
 
     def _bins(self, X: Any, order: Literal["C", "F"] = "C") -> NDArray[np.uint8]:
         """Bin the rows of a question; columns are matched by name, in any order."""

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpforest.arrays import Values
 from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.counts import bin_counts
 from dpforest.privacy.desk import Desk
@@ -27,8 +27,6 @@ LATTICE = 100  # integers at most this far apart get a cell each
 ONE_VALUE = 1e-9  # a cell this narrow, of the whole range, is one value
 EVEN_SHARE = 0.1  # of the weight is spread evenly, for what the noise hides
 HEAVY = 0.1  # a bin's weight counts at most this much when cuts are drawn
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from dpforest.arrays import Values
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import target_moments
 from dpforest.forests.plan import TARGET_SHARE, Purse
@@ -24,8 +25,6 @@ from dpforest.privacy.desk import Desk
 TARGET_CELLS = 64
 WIDTHS = 1.0  # residuals are clipped at so many standard deviations of the target
 
-Values = NDArray[np.float64]
-
 
 class PrivateForestClassifier(ClassifierMixin, BoostedForest):
     """The private forest to take when you just want the best one: classification.
@@ -35,40 +34,20 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        The privacy budget. ``math.inf`` gives the non-private model.
+    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose, budget
+        As in `PrivateEstimator`.
     delta : float, default=1e-6
         0 asks for pure epsilon, by Laplace noise; else Gaussian noise.
-    schema : Schema or dict, optional
-        What is public of the table. Without it, bounds, categories and classes are read from
-        the data: a `PrivacyLeakWarning`, and no guarantee.
     n_estimators, max_depth, learning_rate, trees_per_round : number or "auto", default="auto"
         The shape of the forest: its trees, the levels of a tree, the step of a round and the trees
         that a round averages. ``"auto"`` follows `dpforest.forests.plan`: public facts and a noisy
         number of records.
-    n_hint : int, optional
-        A public guess of the number of records; saves the fiftieth of the budget that a noisy
-        count costs.
     warm_start : bool, default=False
         Let a second ``fit`` go on from the first, with a budget of its own on top. The ledger
         holds both.
-    neighbors : {"add_remove", "replace_one"}, default="add_remove"
-        Which tables are neighbours.
-    max_records_per_group : int, optional
-        With ``fit(X, y, groups=...)``: protect persons, each with at most this many records.
-    random_state : int, RandomState or None, default=None
-        Makes structure and noise reproducible, for tests and papers; such noise is not secret.
-    n_jobs : int, optional
-        Threads; all cores by default.
-    verbose : bool, default=False
-        Print the ledger after the fit.
 
     Attributes
     ----------
-    classes_ : ndarray
-        The classes, in the order of the schema.
-    ledger_ : Ledger
-        What was spent, and the guarantee.
     forest_ : BoostedTrees
         The released trees.
     feature_importances_ : ndarray of float64
@@ -79,8 +58,8 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
         The noisy number of records, or the hint.
     bin_weights_ : tuple
         The released share of the records in each bin of each numeric feature.
-    schema_, encoding_, n_features_in_, feature_names_in_
-        The schema in use, its bins, and scikit-learn's facts of the input.
+    classes_, ledger_, schema_, encoding_, n_features_in_, feature_names_in_
+        As in `PrivateEstimator`.
 
     Examples
     --------
@@ -128,10 +107,6 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
         n_classes = len(self.schema_.classes)
         return Logistic() if n_classes == 2 else Softmax(n_classes)
 
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        super()._restore(facts, arrays)
-        self.classes_ = np.array(self.schema_.classes)
-
 
 class PrivateForestRegressor(RegressorMixin, BoostedForest):
     """The private forest to take when you just want the best one: regression.
@@ -143,7 +118,8 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
     Parameters
     ----------
     epsilon, delta, schema, n_estimators, max_depth, learning_rate, trees_per_round, n_hint, \
-    warm_start, neighbors, max_records_per_group, random_state, n_jobs, verbose
+    warm_start, neighbors, max_records_per_group, random_state, n_jobs, verbose, \
+    budget
         As in `PrivateForestClassifier`; the schema's target declares bounds.
 
     Attributes

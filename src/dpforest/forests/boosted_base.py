@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.forests import parameters as checks
-from dpforest.forests.base import Auto, PrivateEstimator
+from dpforest.forests.base import COUNT_SHARE, PrivateEstimator
 from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights, needs_bins
 from dpforest.forests.boosting import BoostedTrees, boost
 from dpforest.forests.declared import fitted, parameter
 from dpforest.forests.files import named, of_group
+from dpforest.forests.parameters import Auto
 from dpforest.forests.plan import (
-    COUNT_SHARE,
     Asked,
     BoostingPlan,
     Purse,
@@ -27,7 +27,7 @@ from dpforest.forests.plan import (
     plan_boosting,
 )
 from dpforest.losses import Loss
-from dpforest.privacy.counts import count
+from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.desk import Desk
 from dpforest.tables.routing import add_tree_values
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
@@ -65,10 +65,9 @@ class BoostedForest(PrivateEstimator):
         """Pay for a count, for bins and for a look at the target; returns the share left."""
         purse = Purse(float(self.epsilon), float(self.delta))
         left = Fraction(1)
-        self.n_records_ = float(self.n_hint or 0)
-        if not self.n_records_:
-            left -= 0 if desk.count_is_public else COUNT_SHARE
-            self.n_records_ = max(count(desk, purse.price(COUNT_SHARE)), 10.0)
+        self.n_records_ = self._number_of_records(desk)
+        if self.n_hint is None and not desk.count_is_public:
+            left -= COUNT_SHARE
         facts = purse, self.n_records_, self.n_features_in_
         share = bin_share(*facts)
         if needs_bins(self.schema_):
@@ -78,6 +77,9 @@ class BoostedForest(PrivateEstimator):
         )
         self._keep_bins(bins)
         return left - self._look_at_target(desk, purse)
+
+    def _price_of_count(self) -> Price:
+        return Purse(float(self.epsilon), float(self.delta)).price(COUNT_SHARE)
 
     def _boost(
         self,

@@ -76,7 +76,7 @@ class Declared:
             elif value is _FITTED:
                 delattr(cls, name)
         cls.declared_parameters = found
-        cls.__init__ = _constructor(found)  # type: ignore[method-assign]
+        cls.__init__ = _constructor(cls, found)  # type: ignore[method-assign]
 
     def check_parameters(self) -> None:
         """Raise TypeError or ValueError for a value that will not do, by name."""
@@ -85,7 +85,7 @@ class Declared:
                 declared.check(name, getattr(self, name))
 
 
-def _constructor(parameters: dict[str, Parameter]) -> Callable[..., None]:
+def _constructor(cls: type, parameters: dict[str, Parameter]) -> Callable[..., None]:
     defaults = {name: declared.default for name, declared in parameters.items()}
     keyword = inspect.Parameter.KEYWORD_ONLY
     signature = inspect.Signature(
@@ -102,4 +102,5 @@ def _constructor(parameters: dict[str, Parameter]) -> Callable[..., None]:
             setattr(self, name, value)
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__.__module__, __init__.__qualname__ = cls.__module__, f"{cls.__qualname__}.__init__"
     return __init__

@@ -59,10 +59,10 @@ def of_group(group: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[A
     return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
 
 
-def write_model(path: str | Path, model: SavedModel, *, overwrite: bool = False) -> None:
+def write_model(path: str | Path, model: SavedModel, *, overwrite: bool = False) -> str:
     """Write a model; the file appears whole or not at all, and never in the place of another.
 
-    Unless it is to be overwritten: FileExistsError.
+    Unless it is to be overwritten: FileExistsError. Returns the digest.
     """
     path = Path(path)
     blobs = {name: _to_npy(array) for name, array in model.arrays.items()}
@@ -87,6 +87,7 @@ def write_model(path: str | Path, model: SavedModel, *, overwrite: bool = False)
             _give_new_name(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
+    return str(header["digest"])
 
 
 def _give_new_name(unfinished: Path, path: Path) -> None:

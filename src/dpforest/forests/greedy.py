@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from dpforest.arrays import Values
 from dpforest.forests import parameters as checks
-from dpforest.forests.base import Auto
 from dpforest.forests.declared import one_of, parameter
-from dpforest.forests.greedy_phase import Phase, Values
-from dpforest.forests.parameters import check_choice, check_count
+from dpforest.forests.greedy_phase import Phase
+from dpforest.forests.parameters import Auto, check_choice, check_count
 from dpforest.forests.tree_forest import LEAF_VOTING, LeafVoting, VotingForest
 from dpforest.privacy.accounts.spends import exact
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
@@ -58,11 +58,8 @@ class GreedyForestClassifier(VotingForest):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        The privacy budget. ``math.inf`` gives the non-private twin: the best choices, no noise.
-    schema : Schema or dict, optional
-        What is public of the table. Without it, bounds, categories and classes are read from
-        the data: a `PrivacyLeakWarning`, and no guarantee.
+    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose, budget
+        As in `PrivateEstimator`.
     n_estimators : int or "auto", default="auto"
         Trees. ``"auto"`` follows `dpforest.trees.rules.greedy_trees`.
     max_depth : int or "auto", default="auto"
@@ -72,9 +69,6 @@ class GreedyForestClassifier(VotingForest):
         epsilon of the tree, stays a leaf; records are taken to be spread evenly over the public
         ranges, so that this follows from released facts. Trees have room for at least 4 and at
         most about 1024 such nodes, and for the latter with 0.
-    n_hint : int, optional
-        A public guess of the number of records, for ``"auto"`` and `min_support`. Without it a
-        fiftieth of epsilon pays for a noisy count.
     splits : {"multiway", "binary"}, default="multiway"
         One child for each bin of an attribute not yet used on the way, or two children, with
         attribute and cut chosen in one draw.
@@ -113,29 +107,15 @@ class GreedyForestClassifier(VotingForest):
         half as often when those classify it well (TpDPRF). Needs ``"without_replacement"``.
     max_bins : int, default=10
         Bins of a numeric feature without declared cuts.
-    neighbors : {"add_remove", "replace_one"}, default="add_remove"
-        Which tables are neighbours.
-    max_records_per_group : int, optional
-        With ``fit(X, y, groups=...)``: protect persons, each with at most this many records.
-    random_state : int, RandomState or None, default=None
-        Makes structure and noise reproducible, for tests and papers; such noise is not secret.
-    n_jobs : int, optional
-        Threads; all cores by default.
-    verbose : bool, default=False
-        Print the ledger after the fit.
 
     Attributes
     ----------
-    classes_ : ndarray
-        The classes, in the order of the schema.
-    ledger_ : Ledger
-        What was spent, and the guarantee.
     forest_ : Forest
         The structure.
     leaf_values_ : ndarray of float64, shape (n_leaves, n_classes)
         What was released: 1 for the label, or noisy class counts.
-    schema_, encoding_, n_features_in_, feature_names_in_
-        The schema in use, its bins, and scikit-learn's facts of the input.
+    classes_, ledger_, schema_, encoding_, n_features_in_, feature_names_in_
+        As in `PrivateEstimator`.
 
     Examples
     --------

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.arrays import Values
 from dpforest.privacy.accounts.spends import Amount
 from dpforest.privacy.accounts.tree_sampling import Span, TreeSampling
 from dpforest.privacy.desk import Desk
@@ -19,8 +20,6 @@ from dpforest.trees.attribute_grower import AttributeGrower, AttributeQuestion
 from dpforest.trees.level_budgets import LevelShares
 from dpforest.trees.level_grower import LevelGrower, SplitQuestion
 from dpforest.trees.structure import Forest
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from dpforest.forests.base import COUNT_SHARE
 from dpforest.forests.binning import BinSizes, choose_bins, needs_bins
 from dpforest.forests.declared import fitted, one_of
 from dpforest.forests.files import named, of_group
@@ -32,7 +34,7 @@ from dpforest.trees.structure import Forest
 from dpforest.trees.votes import Prior
 from dpforest.trees.workloads import Paths, Workload
 
-CUT_SHARE = 0.1  # of epsilon, for cuts that are paid for
+CUT_SHARE = Fraction(1, 10)  # of epsilon, for cuts that are paid for
 CELLS_A_BIN = 8  # of the finer grid on which they are looked for
 
 
@@ -45,18 +47,14 @@ class MatrixForestClassifier(MatrixForest):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        The privacy budget. ``math.inf`` gives the non-private twin.
+    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose, budget
+        As in `PrivateEstimator`.
     delta : float, default=0.0
         Above 0, the noise is Gaussian and calibrated to L2 norms.
-    schema : Schema or dict, optional
-        What is public of the table; numeric features need few bins, best by declared cuts.
     n_estimators, max_depth, n_ensembles, features_per_ensemble : int or "auto", default="auto"
         The shape: trees in all, their depth, ensembles, and the features of each. ``"auto"``
-        follows `dpforest.forests.matrix_plan.make_plan`, from the error formula.
-    n_hint : int, optional
-        A public guess of the number of records, which ``"auto"`` goes by. Without it, and with
-        ``max_depth="auto"``, a fiftieth of epsilon pays for a noisy count.
+        follows `dpforest.forests.matrix_plan.make_plan`, from the error formula; the noisy count
+        is paid for with ``max_depth="auto"`` only.
     strategy : str, default="auto"
         ``"auto"`` takes the least expected error; or ``"identity"``, ``"marginals"``,
         ``"kronecker"``, ``"p_identity"``, ``"mixture"``; or ``"laplace"``, plain Laplace noise on
@@ -69,12 +67,10 @@ class MatrixForestClassifier(MatrixForest):
         (`dpforest.trees.votes.log_shares`); with its counts; or once for its largest class, as in
         the paper.
     max_bins : int, default=5
-        Bins of a numeric feature without declared cuts.
+        Bins of a numeric feature without declared cuts; few, as the table grows with each.
     cuts : {"schema", "quantiles"}, default="schema"
         Cut numeric features without declared cuts evenly, or pay a tenth of epsilon for cuts
         between bins of about equally many records.
-    neighbors, max_records_per_group, random_state, n_jobs, verbose
-        As in `RandomDecisionForestClassifier`.
 
     Attributes
     ----------
@@ -84,12 +80,12 @@ class MatrixForestClassifier(MatrixForest):
         The standard deviation of the noise in each leaf; public.
     prior_ : Prior or None
         The shares of the classes by what was released; None for the baselines.
-    choices_ : list of Choice
+    choices_ : list of StrategyChoice
         The strategy of each ensemble, with the expected errors of all that were considered.
     plan_, ensembles_, forest_
         The shape, the trees by ensemble, and all trees as one forest.
     classes_, ledger_, schema_, encoding_, n_features_in_, feature_names_in_
-        As in `RandomDecisionForestClassifier`.
+        As in `PrivateEstimator`.
 
     Examples
     --------
@@ -135,6 +131,8 @@ class MatrixForestClassifier(MatrixForest):
            [2, 1],
            [1, 4]])
     """
+
+    _pure_share = COUNT_SHARE + CUT_SHARE  # of a fit that has a delta
 
     sampling: Literal["shared", "disjoint"] = one_of("shared", "disjoint", default="shared")
     cuts: Literal["schema", "quantiles"] = one_of("schema", "quantiles", default="schema")
@@ -189,7 +187,7 @@ class MatrixForestClassifier(MatrixForest):
 
     def _choose_cuts(self, desk: Desk, n_records: float) -> None:
         """Pay for cuts between bins of about equally many records."""
-        price = Pure(exact(CUT_SHARE) * exact(self.epsilon) / 2)
+        price = Pure(CUT_SHARE * exact(self.epsilon) / 2)
         sizes = BinSizes(cells=CELLS_A_BIN * self.max_bins, bins=self.max_bins)
         found = choose_bins(desk, self.schema_, n_records, price, sizes)
         self.encoding_ = FoldedEncoding(self.schema_, found.encoding.cuts)
@@ -237,7 +235,6 @@ class MatrixForestClassifier(MatrixForest):
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
         self.encoding_ = FoldedEncoding(self.schema_, self.encoding_.cuts)
-        self.classes_ = np.array(self.schema_.classes)
         self.plan_ = Plan(*map(int, facts["plan"]))
         self.forest_ = Forest.from_arrays(of_group("forest", arrays))
         self.leaf_values_ = arrays["leaf_values"]

@@ -13,13 +13,14 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 
 from dpforest.forests import parameters as checks
-from dpforest.forests.base import Auto, PrivateEstimator
+from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.declared import fitted, one_of, parameter
 from dpforest.forests.matrix_plan import Facts, Plan, make_plan
-from dpforest.privacy.accounts.accounting import mu_for
-from dpforest.privacy.accounts.spends import Amount, Gaussian, Price, Pure, exact
+from dpforest.forests.parameters import Auto
+from dpforest.privacy.accounts.prices import price_of_share
+from dpforest.privacy.accounts.spends import Amount, Gaussian, Price, exact
 from dpforest.privacy.desk import Desk
-from dpforest.privacy.workloads import STRATEGIES, Answers, Choice, choose_strategies
+from dpforest.privacy.workloads import STRATEGIES, Answers, StrategyChoice, choose_strategies
 from dpforest.tables.folded import FoldedEncoding
 from dpforest.trees.ensembles import Ensemble, grow_ensembles, join_forests
 from dpforest.trees.structure import Forest
@@ -47,7 +48,7 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
     plan_: Plan = fitted()
     ensembles_: list[Ensemble] = fitted()
     forest_: Forest = fitted()
-    choices_: list[Choice] = fitted()
+    choices_: list[StrategyChoice] = fitted()
 
     def _check(self, groups: Any) -> None:
         super()._check(groups)
@@ -95,11 +96,11 @@ class MatrixForest(ClassifierMixin, PrivateEstimator):
     def _domain(self, ensemble: Ensemble) -> tuple[int, ...]:
         return tuple(int(self.encoding_.n_bins[j]) for j in ensemble.features)
 
-    def _choose(self, desk: Desk, workloads: list[Workload], price: Price) -> list[Choice]:
+    def _choose(self, desk: Desk, workloads: list[Workload], price: Price) -> list[StrategyChoice]:
         """The best strategy for each ensemble, the ensembles in parallel."""
         return choose_strategies(desk, workloads, price, self.strategy, self.n_jobs)
 
-    def _named(self, choices: list[Choice]) -> list[str]:
+    def _named(self, choices: list[StrategyChoice]) -> list[str]:
         """What the ledger calls the question to each ensemble."""
         q = len(choices)
         return [
@@ -120,12 +121,10 @@ def price_each(
     epsilon: Amount, delta: float, n_ensembles: int, share: Fraction = ALL_OF_IT
 ) -> Price:
     """What each ensemble has of a share: Laplace when delta is 0, Gaussian otherwise."""
-    if delta > 0 and not math.isinf(epsilon):
-        return Gaussian(mu_for(float(epsilon), delta) * math.sqrt(share / n_ensembles))
-    return Pure(epsilon if math.isinf(epsilon) else epsilon * share / n_ensembles)
+    return price_of_share(epsilon, delta, share / n_ensembles)
 
 
-def total_of(workload: Workload, choice: Choice) -> Workload | None:
+def total_of(workload: Workload, choice: StrategyChoice) -> Workload | None:
     """All records as one query, where the strategy can answer it."""
     if choice.name == "laplace":
         return None

@@ -10,9 +10,8 @@ from typing import Literal
 
 import numpy as np
 
+from dpforest.forests.parameters import Auto
 from dpforest.trees.structure import FeatureBins
-
-Auto = Literal["auto"]
 
 AUTO_CELLS = 1 << 17  # a domain that is quick to measure
 AUTO_TREES = 128  # more trees add no noise, but take time

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, NoReturn
@@ -24,10 +27,13 @@ from dpforest.forests.matrix_base import (
     total_of,
 )
 from dpforest.forests.matrix_plan import AUTO_VOTERS
-from dpforest.privacy.accounts.spends import exact
+from dpforest.privacy.accounts.budget_filter import most_of
+from dpforest.privacy.accounts.reservation import Use, settle
+from dpforest.privacy.accounts.spends import Cost, exact
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.populations import Cells, OwnLeaves, Population
 from dpforest.privacy.workloads import Answers, Question, answer_workloads, class_totals, one_by_one
+from dpforest.schema import Schema
 from dpforest.tables.routing import find_leaves
 from dpforest.trees.ensembles import Ensemble
 from dpforest.trees.votes import lean_to_prior, log_shares
@@ -74,20 +80,22 @@ class MatrixForestPredictor(MatrixForest):
     strategy : str, default="auto"
         As in `MatrixForestClassifier`; ``"laplace"`` splits the budget over the queries of the
         batch (the baseline of the paper).
-    schema, n_estimators, max_depth, n_ensembles, features_per_ensemble, n_hint, max_bins
+    n_estimators, max_depth, n_ensembles, features_per_ensemble, max_bins
         As in `MatrixForestClassifier`; ``max_depth="auto"`` needs ``n_hint`` here, as ``fit``
         spends nothing.
-    neighbors, max_records_per_group, random_state, n_jobs, verbose
-        As in `RandomDecisionForestClassifier`.
+    schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose, budget
+        As in `PrivateEstimator`.
 
     Attributes
     ----------
-    choices_ : list of Choice
+    choices_ : list of StrategyChoice
         The strategies of the latest batch.
     ledger_ : Ledger
         What the batches so far have spent.
-    plan_, ensembles_, forest_, classes_, schema_, encoding_, n_features_in_, feature_names_in_
+    plan_, ensembles_, forest_
         As in `MatrixForestClassifier`.
+    classes_, schema_, encoding_, n_features_in_, feature_names_in_
+        As in `PrivateEstimator`.
 
     Examples
     --------
@@ -192,8 +200,29 @@ class MatrixForestPredictor(MatrixForest):
             prior_price = price_each(epsilon, self.delta, 1, PRIOR_SHARE)
             questions.append(class_totals(self._n_bins(), prior_price))
         self.choices_ = choices
-        answers = answer_workloads(self._desk, questions, len(self.classes_), price)
+        with self._reserved():
+            answers = answer_workloads(self._desk, questions, len(self.classes_), price)
         return self._heard(answers[: len(choices)], answers[len(choices) :])
+
+    def _use(self, schema: Schema) -> Use | None:
+        """A fit reads the records and releases nothing, so it takes nothing of a shared budget."""
+        use = super()._use(schema)
+        return use and replace(use, most=Cost())
+
+    @contextmanager
+    def _reserved(self) -> Iterator[None]:
+        """Every batch is a use of the shared budget, where there is one."""
+        use = super()._use(self.schema_)
+        if use is not None:
+            asked = exact(self._batch_epsilon()), exact(self.delta, "delta")
+            use = replace(use, what=f"{use.what}, a batch", asked=asked, most=most_of(*asked))
+            self.ledger_ = self._desk.ledger = use.begin(self.ledger_)
+        try:
+            yield
+        except BaseException:
+            settle(self.ledger_, "failed")
+            raise
+        settle(self.ledger_, "released")
 
     def _heard(self, answers: list[Answers], totals: list[Answers]) -> NDArray[np.float64]:
         """The votes of all ensembles together: post-processing."""

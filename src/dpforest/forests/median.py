@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
+from dpforest.arrays import Values
 from dpforest.forests.declared import one_of, parameter
 from dpforest.forests.median_base import MedianForest, between_0_and_1
 from dpforest.forests.tree_forest import LEAF_VOTING, LeafVoting, VotingForest
@@ -27,8 +27,6 @@ from dpforest.trees.votes import leaf_votes
 
 MIDDLE_SHARE = Fraction(5, 100)  # of epsilon, for the quartiles of the target
 
-Values = NDArray[np.float64]
-
 
 class MedianForestClassifier(VotingForest, MedianForest):
     """Differentially private median forest: classification.
@@ -40,18 +38,12 @@ class MedianForestClassifier(VotingForest, MedianForest):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        The privacy budget. ``math.inf`` gives median trees, without privacy.
-    schema : Schema or dict, optional
-        What is public of the table. Without it, bounds, categories and classes are read from
-        the data: a `PrivacyLeakWarning`, and no guarantee.
+    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose, budget
+        As in `PrivateEstimator`.
     n_estimators : int or "auto", default="auto"
-        Trees. ``"auto"`` follows `dpforest.trees.balance.auto_trees`.
+        Trees. ``"auto"`` follows `dpforest.trees.balance.median_trees`.
     max_depth : int or "auto", default="auto"
-        Levels of splits. ``"auto"`` follows `dpforest.trees.balance.auto_depth`.
-    n_hint : int, optional
-        A public guess of the number of records, for ``"auto"``. Without it a fiftieth of epsilon
-        pays for a noisy count.
+        Levels of splits. ``"auto"`` follows `dpforest.trees.balance.median_depth`.
     n_candidates : int, default=10
         Features that a node chooses from (K), drawn at random.
     rho : float, default=0.6
@@ -75,29 +67,15 @@ class MedianForestClassifier(VotingForest, MedianForest):
         As in `RandomDecisionForestClassifier`.
     max_bins : int, default=255
         Bins of a numeric feature without declared cuts.
-    neighbors : {"add_remove", "replace_one"}, default="add_remove"
-        Which tables are neighbours.
-    max_records_per_group : int, optional
-        With ``fit(X, y, groups=...)``: protect persons, each with at most this many records.
-    random_state : int, RandomState or None, default=None
-        Makes structure and noise reproducible, for tests and papers; such noise is not secret.
-    n_jobs : int, optional
-        Threads; all cores by default.
-    verbose : bool, default=False
-        Print the ledger after the fit.
 
     Attributes
     ----------
-    classes_ : ndarray
-        The classes, in the order of the schema.
-    ledger_ : Ledger
-        What was spent, and the guarantee.
     forest_ : Forest
         The structure.
     leaf_values_ : ndarray of float64, shape (n_leaves, n_classes)
         What was released: noisy class counts, or 1 for the label.
-    schema_, encoding_, n_features_in_, feature_names_in_
-        The schema in use, its bins, and scikit-learn's facts of the input.
+    classes_, ledger_, schema_, encoding_, n_features_in_, feature_names_in_
+        As in `PrivateEstimator`.
 
     Examples
     --------
@@ -139,7 +117,7 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
     ----------
     epsilon, schema, n_estimators, max_depth, n_hint, n_candidates, rho, splits, choice, sampling, \
     cuts, categories, max_bins, neighbors, max_records_per_group, random_state, n_jobs, \
-    verbose
+    verbose, budget
         As in `MedianForestClassifier`; the schema's target declares bounds, and `rho` is 0.5 by
         default, as noise in means tells more than noise in votes.
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.forests import parameters as checks
-from dpforest.forests.base import Auto
 from dpforest.forests.declared import one_of, parameter
+from dpforest.forests.parameters import Auto
 from dpforest.forests.tree_forest import TreeForest
 from dpforest.privacy.accounts.spends import Amount, exact
 from dpforest.privacy.accounts.tree_sampling import Span, TreeSampling
@@ -21,13 +21,13 @@ from dpforest.privacy.median_splits import choose_median_splits
 from dpforest.privacy.tree_payments import whole
 from dpforest.schema import NumericFeature
 from dpforest.tables.encode import Encoding
-from dpforest.trees.balance import auto_depth, auto_trees
+from dpforest.trees.balance import median_depth, median_trees
 from dpforest.trees.growers import grow_binary, most_trees, refuse_deep_trees
 from dpforest.trees.level_grower import (
     BINS,
     Categories,
-    Choice,
     LevelGrower,
+    SplitChoice,
     SplitQuestion,
 )
 from dpforest.trees.structure import Forest
@@ -36,7 +36,6 @@ GRID_CUTS = 10
 LENGTH_UNITS = 1 << 20  # the length of a feature's range, in whole numbers
 
 Target = int | tuple[float, float]  # the number of classes, or bounds
-Values = NDArray[np.float64]
 
 
 def between_0_and_1(name: str, value: Any) -> None:
@@ -53,7 +52,7 @@ class MedianForest(TreeForest):
     n_candidates: int = parameter(default=10, check=checks.count())
     rho: float = parameter(default=0.5, check=between_0_and_1)
     splits: Literal["median", "random"] = one_of("median", "random", default="median")
-    choice: Choice = one_of("pay", "joint", "attribute", default="attribute")
+    choice: SplitChoice = one_of("pay", "joint", "attribute", default="attribute")
     sampling: Literal["shared", "disjoint"] = one_of("shared", "disjoint", default="disjoint")
     cuts: Literal["range", "grid"] = one_of("range", "grid", default="range")
     categories: Categories = one_of("subset", "one_vs_rest", default="subset")
@@ -102,11 +101,11 @@ class MedianForest(TreeForest):
             return int(n_trees), int(depth)
         n_records = self._number_of_records(desk)
         if n_trees == "auto":
-            n_trees = int(min(auto_trees(n_records, self.epsilon), most_trees(depth)))
+            n_trees = int(min(median_trees(n_records, self.epsilon), most_trees(depth)))
         if depth == "auto":
             share = 1 if self.sampling == "shared" else n_trees
             epsilon = self.epsilon / (n_trees if self.sampling == "shared" else 1)
-            depth = auto_depth(n_records / share, self.rho * epsilon)
+            depth = median_depth(n_records / share, self.rho * epsilon)
         return int(n_trees), int(depth)
 
     def _target(self) -> Target:

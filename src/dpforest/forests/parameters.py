@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from os import PathLike
+from typing import Any, Literal
 
+from dpforest.privacy.accounts.budget import Budget
+
+Auto = Literal["auto"]
 Check = Callable[[str, Any], object]
 """``check(name, value)`` raises TypeError or ValueError when the value will not do."""
 
@@ -88,6 +92,15 @@ def epsilon(name: str, value: Any) -> None:
 def delta(name: str, value: Any) -> None:
     """See `check_delta`."""
     check_delta(value)
+
+
+def budget(name: str, value: Any) -> None:
+    """A shared budget or the path of one, or None."""
+    if not isinstance(value, Budget | str | PathLike | None):
+        raise TypeError(
+            f"{name} must be a Budget, the path of one, or None, not {type(value).__name__}: "
+            "Budget.create makes one"
+        )
 
 
 def threads(name: str, value: Any) -> None:

@@ -18,7 +18,6 @@ from dpforest.privacy.accounts.accounting import mu_for
 from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Gaussian, Price, Pure, exact
 
-COUNT_SHARE = Fraction(2, 100)
 TARGET_SHARE = Fraction(4, 100)
 LAPLACE_SIGNAL = 0.158  # what a unit of pure epsilon is worth next to a unit of mu, in the rules
 

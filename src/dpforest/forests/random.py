@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from dpforest.arrays import Values
 from dpforest.forests import parameters as checks
-from dpforest.forests.base import Auto
 from dpforest.forests.declared import fitted, one_of, parameter
-from dpforest.forests.parameters import check_choice
-from dpforest.forests.tree_forest import Values, VotingForest
+from dpforest.forests.parameters import Auto, check_choice
+from dpforest.forests.tree_forest import VotingForest
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.leaves import LeafQuestion, leaf_counts, leaf_labels
@@ -26,7 +26,7 @@ from dpforest.trees.growers import (
     refuse_deep_trees,
 )
 from dpforest.trees.pruning import largest_share, most_confident_nodes, prune
-from dpforest.trees.rules import auto_depth, auto_trees
+from dpforest.trees.rules import random_depth, random_trees
 from dpforest.trees.votes import VOTING, Voting, draw_classes, leaf_votes
 
 
@@ -38,18 +38,12 @@ class RandomDecisionForestClassifier(VotingForest):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        The privacy budget. ``math.inf`` gives the non-private twin: same trees, no noise.
-    schema : Schema or dict, optional
-        What is public of the table. Without it, bounds, categories and classes are read from
-        the data: a `PrivacyLeakWarning`, and no guarantee.
+    epsilon, schema, n_hint, neighbors, max_records_per_group, random_state, n_jobs, verbose, budget
+        As in `PrivateEstimator`.
     n_estimators : int or "auto", default="auto"
-        Trees. ``"auto"`` follows `dpforest.trees.rules.auto_trees`.
+        Trees. ``"auto"`` follows `dpforest.trees.rules.random_trees`.
     max_depth : int or "auto", default="auto"
-        Height of the trees. ``"auto"`` follows `dpforest.trees.rules.auto_depth`.
-    n_hint : int, optional
-        A public guess of the number of records, for ``"auto"``. Without it a fiftieth of epsilon
-        pays for a noisy count.
+        Height of the trees. ``"auto"`` follows `dpforest.trees.rules.random_depth`.
     splits : {"binary", "multiway"}, default="binary"
         Two children a node, or one for each bin of a feature not yet used on the way.
     sampling : {"shared", "disjoint"}, default="shared"
@@ -64,29 +58,15 @@ class RandomDecisionForestClassifier(VotingForest):
         Let a node speak for leaves whose counts drown in their noise.
     max_bins : int, default=255
         Bins of a numeric feature without declared cuts.
-    neighbors : {"add_remove", "replace_one"}, default="add_remove"
-        Which tables are neighbours.
-    max_records_per_group : int, optional
-        With ``fit(X, y, groups=...)``: protect persons, each with at most this many records.
-    random_state : int, RandomState or None, default=None
-        Makes structure and noise reproducible, for tests and papers; such noise is not secret.
-    n_jobs : int, optional
-        Threads; all cores by default.
-    verbose : bool, default=False
-        Print the ledger after the fit.
 
     Attributes
     ----------
-    classes_ : ndarray
-        The classes, in the order of the schema.
-    ledger_ : Ledger
-        What was spent, and the guarantee.
     forest_ : Forest
         The structure.
     leaf_values_ : ndarray of float64, shape (n_leaves, n_classes)
         What was released.
-    schema_, encoding_, n_features_in_, feature_names_in_
-        The schema in use, its bins, and scikit-learn's facts of the input.
+    classes_, ledger_, schema_, encoding_, n_features_in_, feature_names_in_
+        As in `PrivateEstimator`.
 
     Examples
     --------
@@ -181,9 +161,9 @@ class RandomDecisionForestClassifier(VotingForest):
         n_records = self._number_of_records(desk)
         if n_trees == "auto":
             room = MAX_LEAVES if self.splits == "multiway" else most_trees(depth)
-            n_trees = int(min(auto_trees(n_records, epsilon), room))
+            n_trees = int(min(random_trees(n_records, epsilon), room))
         if depth == "auto":
-            depth = auto_depth(self.n_features_in_, n_records, epsilon / n_trees)
+            depth = random_depth(self.n_features_in_, n_records, epsilon / n_trees)
         return int(n_trees), int(depth)
 
     def _release(self, desk: Desk) -> Values:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 import dpforest
@@ -17,6 +17,7 @@ from dpforest.forests.declared import Declared, fitted
 from dpforest.forests.files import SavedModel, read_model, write_model
 from dpforest.forests.provenance import Provenance
 from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.privacy.accounts.reservation import ReservedLedger
 from dpforest.privacy.accounts.spends import require_made
 from dpforest.schema import Schema
 from dpforest.tables.encode import Encoding
@@ -31,6 +32,8 @@ class SavedEstimator(Declared, BaseEstimator):
     schema_: Schema = fitted()
     ledger_: Ledger = fitted()
     encoding_: Encoding = fitted()
+    n_features_in_: int = fitted()
+    classes_: NDArray[Any] = fitted()
     _complete = False  # whether the latest fit came to its end
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -57,7 +60,9 @@ class SavedEstimator(Declared, BaseEstimator):
         check_is_fitted(self)
         provenance = Provenance.now(self.schema_, self.ledger_.protection, table)
         model = SavedModel(type(self).__name__, provenance, self._facts(), self._arrays())
-        write_model(path, model, overwrite=overwrite)
+        digest = write_model(path, model, overwrite=overwrite)
+        if isinstance(self.ledger_, ReservedLedger):
+            self.ledger_.name_model(digest)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -104,6 +109,8 @@ class SavedEstimator(Declared, BaseEstimator):
         require_made(self.ledger_.entries)
         if facts["seeded"] != self.ledger_.reproducible_noise:
             raise ValueError("the ledger and the file differ on whether there was a seed")
+        if is_classifier(self):
+            self.classes_ = np.array(self.schema_.classes)
         self.n_features_in_ = int(facts["n_features_in"])
         if facts["feature_names_in"]:
             self.feature_names_in_ = np.array(facts["feature_names_in"], dtype=object)
@@ -136,8 +143,8 @@ def load_model(path: str | Path) -> SavedEstimator:
 
 
 def _params_to_json(params: dict[str, Any]) -> dict[str, Any]:
-    """Constructor parameters as JSON; the schema is kept whole, the key to the noise is not."""
-    kept = params | {"random_state": None}
+    """Constructor parameters as JSON; the schema is whole, the key to the noise is left out."""
+    kept = {n: v for n, v in params.items() if n != "budget"} | {"random_state": None}
     if isinstance(kept["schema"], Schema):
         kept["schema"] = kept["schema"].to_dict()
     plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in kept.items()}

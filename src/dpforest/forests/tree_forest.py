@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
+from dpforest.arrays import Values
 from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.declared import fitted
 from dpforest.forests.files import named, of_group
@@ -15,7 +16,6 @@ from dpforest.tables.routing import add_leaf_values
 from dpforest.trees.structure import Forest
 from dpforest.trees.votes import normalise
 
-Values = NDArray[np.float64]
 LeafVoting = Literal["averaging", "majority", "weighted"]
 LEAF_VOTING: tuple[LeafVoting, ...] = get_args(LeafVoting)
 
@@ -58,7 +58,6 @@ class VotingForest(ClassifierMixin, TreeForest):
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
-        self.classes_ = np.array(self.schema_.classes)
         self._leaf_votes = arrays["leaf_votes"].astype(np.float64, casting="safe")
         expected = (self.forest_.n_leaves, len(self.classes_))
         if not self.leaf_values_.shape == self._leaf_votes.shape == expected:

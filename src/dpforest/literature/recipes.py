@@ -140,7 +140,7 @@ class Description:
             *_listed("published", self.published),
             *_listed("notes", self.notes),
             *([f"made of: {_call(self)}"] if self.estimator else []),
-            *([f"as published: {dict(self.as_published)}"] if self.as_published else []),
+            *_print_of(self.as_published),
             *([f"not offered: {self.not_offered}"] if self.not_offered else []),
         ]
         return "\n".join(shown)
@@ -195,6 +195,12 @@ def _problems(recipe: Description) -> list[str]:
         f"rules are {sorted(RULES)}": set(rules) <= set(RULES),
     }
     return [problem for problem, holds in checks.items() if not holds]
+
+
+def _print_of(as_published: Parameters | None) -> list[str]:
+    if as_published is None:
+        return []
+    return [f"as published: {dict(as_published)}" if as_published else "as published: as printed"]
 
 
 def _listed(title: str, entries: tuple[object, ...]) -> list[str]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.arrays import Values
+
 Norm = Literal[1, 2]
 """How the derivatives of a record are measured: L1 under Laplace noise, L2 under Gaussian noise."""
-Values = NDArray[np.float64]
 
 
 class Loss(ABC):
@@ -22,6 +24,8 @@ class Loss(ABC):
     what a record may add.
     """
 
+    kernel: ClassVar[Callable[..., None]]
+    """Writes the derivatives, as `derivatives` says; the constants come last."""
     clip_without_noise: ClassVar[float] = 2.0
     """The norm at which gradients are clipped where there is no noise to save: beyond all."""
     gradients_add_up_to_zero: ClassVar[bool] = False
@@ -36,11 +40,15 @@ class Loss(ABC):
         return 1
 
     @property
+    def constants(self) -> tuple[float, ...]:
+        """What the kernel has to know of this loss, beside the records."""
+        return ()
+
+    @property
     @abstractmethod
     def largest_hessian(self) -> float:
         """The largest Hessian of a record."""
 
-    @abstractmethod
     def derivatives(
         self,
         scores: NDArray[np.float32],
@@ -59,6 +67,7 @@ class Loss(ABC):
         curvatures : ndarray of float64, shape (n,)
             Where the Hessians go.
         """
+        self.kernel(scores, target, slopes, curvatures, *self.constants)
 
     @abstractmethod
     def predictions(self, scores: NDArray[np.floating[Any]], clipped: bool) -> Values:

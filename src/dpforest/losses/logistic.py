@@ -10,7 +10,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from dpforest.losses.base import Loss, Norm, Values
+from dpforest.arrays import Values
+from dpforest.losses.base import Loss, Norm
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -27,20 +28,12 @@ def _derivatives(
 class Logistic(Loss):
     """The logistic loss; the score is that of the second class."""
 
+    kernel = staticmethod(_derivatives)
+
     @property
     def largest_hessian(self) -> float:
         """That of equal probabilities."""
         return 0.25
-
-    def derivatives(
-        self,
-        scores: NDArray[np.float32],
-        target: NDArray[Any],
-        slopes: Values,
-        curvatures: Values,
-    ) -> None:
-        """Write p - y and p (1 - p)."""
-        _derivatives(scores, target, slopes, curvatures)
 
     def predictions(self, scores: NDArray[np.floating[Any]], clipped: bool) -> Values:
         """The probability of each class, shape (n, 2)."""

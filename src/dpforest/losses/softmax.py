@@ -15,7 +15,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from dpforest.losses.base import Loss, Norm, Values
+from dpforest.arrays import Values
+from dpforest.losses.base import Loss, Norm
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -42,6 +43,7 @@ def _derivatives(
 class Softmax(Loss):
     """The softmax loss: a score for each class."""
 
+    kernel = staticmethod(_derivatives)
     gradients_add_up_to_zero: ClassVar[bool] = True
 
     n_classes: int
@@ -55,16 +57,6 @@ class Softmax(Loss):
     def largest_hessian(self) -> float:
         """That of equal probabilities."""
         return 0.5 * (1.0 - 1.0 / self.n_classes)
-
-    def derivatives(
-        self,
-        scores: NDArray[np.float32],
-        target: NDArray[Any],
-        slopes: Values,
-        curvatures: Values,
-    ) -> None:
-        """Write p_k - [k is the label] and (1 - sum p_k^2) / 2."""
-        _derivatives(scores, target, slopes, curvatures)
 
     def predictions(self, scores: NDArray[np.floating[Any]], clipped: bool) -> Values:
         """The probability of each class, shape (n, n_classes)."""

@@ -10,17 +10,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from dpforest.losses.base import Loss, Norm, Values, stairs
+from dpforest.arrays import Values
+from dpforest.losses.base import Loss, Norm, stairs
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _derivatives(
     scores: NDArray[np.float32],
     target: NDArray[Any],
-    center: float,
-    width: float,
     slopes: Values,
     curvatures: Values,
+    center: float,
+    width: float,
 ) -> None:
     for i in range(target.shape[0]):
         slopes[0, i] = scores[0, i] - (target[i] - center) / width
@@ -37,6 +38,7 @@ class Squared(Loss):
         Scores and targets are measured from the center in units of the width.
     """
 
+    kernel = staticmethod(_derivatives)
     clip_without_noise: ClassVar[float] = 1.0
     learnt: ClassVar[float] = 0.95
     focus: ClassVar[float] = 4.0
@@ -45,19 +47,14 @@ class Squared(Loss):
     width: float = 1.0
 
     @property
+    def constants(self) -> tuple[float, float]:
+        """The center and the width."""
+        return self.center, self.width
+
+    @property
     def largest_hessian(self) -> float:
         """All are 1."""
         return 1.0
-
-    def derivatives(
-        self,
-        scores: NDArray[np.float32],
-        target: NDArray[Any],
-        slopes: Values,
-        curvatures: Values,
-    ) -> None:
-        """Write score - target, in units of the width, and 1."""
-        _derivatives(scores, target, self.center, self.width, slopes, curvatures)
 
     def predictions(self, scores: NDArray[np.floating[Any]], clipped: bool) -> Values:
         """The target of each record, shape (n,)."""

@@ -1,4 +1,4 @@
-"""Noisy counts: of all records, of bins, of cells of the target."""
+"""Noisy counts: of all records, of bins, of cells of a table, of whatever a statistic counts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Gaussian, Price, Spend
 from dpforest.privacy.desk import Desk, Released
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.records.contingency import CellCounts
 from dpforest.records.statistics import BinCounts, RecordCount, Statistic, TargetCounts
 from dpforest.tables.encode import Encoding
 
@@ -24,8 +25,7 @@ def count(desk: Desk, price: Price) -> float:
     if desk.count_is_public:
         desk.ledger.debit(Spend.of("number of records", "public", Public()))
         return float(desk.total(RecordCount())[0])
-    noise, grid = _pay(desk, "number of records", price, cells=1)
-    return float(_noisy(desk, RecordCount(), noise, grid).values[0])
+    return float(noisy_counts(desk, RecordCount(), price, "number of records", cells=1).values[0])
 
 
 def bin_counts(
@@ -48,13 +48,44 @@ def bin_counts(
     return _noisy(desk, statistic, noise, grid)
 
 
+def table_counts(
+    desk: Desk, encoding: Encoding, features: tuple[int, ...], price: Price, label: str
+) -> Released:
+    """The noisy number of records in each cell of a table of some features.
+
+    The encoding is public or was released. A record is in one cell of the table and changes its
+    count by 1.
+
+    Returns
+    -------
+    Released
+        Values of shape (bins of the first feature, of the second, ...).
+    """
+    noise, grid = _pay(desk, label, price, cells=1)
+    desk.encode(encoding, only=features)
+    statistic = CellCounts(features, tuple(int(n) for n in encoding.n_bins))
+    return _noisy(desk, statistic, noise, grid)
+
+
 def target_counts(desk: Desk, low: float, high: float, cells: int, price: Price) -> Released:
     """The noisy number of records in each of some equal cells of the target's public range.
 
     A record is in one cell and changes its count by 1.
     """
-    noise, grid = _pay(desk, "histogram of the target", price, cells=1)
-    return _noisy(desk, TargetCounts(low, high, cells), noise, grid)
+    statistic = TargetCounts(low, high, cells)
+    return noisy_counts(desk, statistic, price, "histogram of the target", cells=1)
+
+
+def noisy_counts(
+    desk: Desk, statistic: Statistic, price: Price, label: str, *, cells: int
+) -> Released:
+    """The noisy total of a statistic that counts.
+
+    A record changes at most ``cells`` of its numbers, each by 1: the L1 sensitivity is ``cells``
+    and the L2 sensitivity its root.
+    """
+    noise, grid = _pay(desk, label, price, cells=cells)
+    return _noisy(desk, statistic, noise, grid)
 
 
 def _pay(desk: Desk, label: str, price: Price, *, cells: int) -> tuple[AdditiveNoise, int]:

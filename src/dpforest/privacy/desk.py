@@ -1,8 +1,8 @@
 """The desk: where records, the ledger and the secret draws meet, and nothing else.
 
-The verbs of the room are functions over a desk, a file an idea: `counts`, `gradients`, `leaves`,
-`median_splits`, `greedy_splits`, `workloads`. Each does three things in order: debit, total,
-release with the deviation of its noise.
+The verbs of the room are functions over a desk, a file an idea: `counts`, `errors`, `gradients`,
+`leaves`, `median_splits`, `greedy_splits`, `workloads`. Each does three things in order: debit,
+total, release with the deviation of its noise.
 
 Everything is proved for one added or removed record and then scaled by ``protection.steps``, the
 number of such steps between two neighbouring tables (2 when a record is replaced, m when a person
@@ -36,7 +36,7 @@ class Released(NamedTuple):
 
 
 class Desk:
-    """Records with a ledger and secret draws; only `dpforest.privacy.opening` makes one.
+    """Records with a ledger and secret draws; only `opening` and `evaluation_opening` make one.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Desk:
         if sampling.kind == "disjoint":
             self._store.deal(sampling.n_trees, self.draws.below)
         elif sampling.kind == "without_replacement":
-            self._store.sample(sampling.n_trees, sampling.share, self.draws.below)
+            self._store.sample(sampling.n_trees, sampling.share, self.draws.joins)
         self._sampled = sampling
 
     def deal_anew(self, n_trees: int) -> None:
@@ -117,5 +117,5 @@ class Desk:
         Whether it does depends on the record and on what was released, on no other record; its
         chance to be in a sample is at most the share that the price is told of. Releases nothing.
         """
-        self._store.sample(sampling.n_trees, sampling.share, self.draws.below, (forest, votes))
+        self._store.sample(sampling.n_trees, sampling.share, self.draws.joins, (forest, votes))
         self._sampled = sampling

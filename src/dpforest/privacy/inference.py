@@ -31,15 +31,19 @@ in sorted order, which tells nothing more.
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from os import PathLike
 from typing import Any, NoReturn, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
+from dpforest.privacy.accounts.budget import Budget
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.mechanisms_used import DiscreteLaplace
 from dpforest.privacy.accounts.protection import Neighbors
+from dpforest.privacy.accounts.reservation import Use, settle
+from dpforest.privacy.accounts.spends import Cost, exact
 from dpforest.privacy.inference_opening import (
     Universe,
     bounded,
@@ -88,6 +92,7 @@ def infer_schema(
     groups: Any,
     max_records_per_group: int | None,
     random_state: int | None,
+    budget: Budget | str | PathLike[str] | None = None,
     draws: Draws | None = None,
 ) -> tuple[tuple[Feature, ...], Target | None, Ledger]:
     """Describe a table for a price; `Schema.infer` has the parameters.
@@ -100,12 +105,36 @@ def infer_schema(
         raise ValueError(f"task is {task!r}, expected one of {get_args(Task)}")
     draws = draws or Draws(random_state)
     protection = protection_of(neighbors, groups, max_records_per_group)
-    ledger = Ledger(epsilon, delta, protection, draws.reproducible, kind="schema")
+    asked = (epsilon, delta) if budget is None else (exact(epsilon), exact(delta, "delta"))
+    ledger = Ledger(*asked, protection, draws.reproducible, kind="schema")
+    if budget is not None:
+        most = Cost({asked[0]: 1}, delta=asked[1])
+        ledger = Use(Budget.open(budget), "schema", asked, most).begin(ledger)
+    try:
+        found = _inferred(ledger, draws, X, target, types, universe, task, groups)
+    except BaseException:
+        settle(ledger, "failed")
+        raise
+    settle(ledger, "released")
+    return found
+
+
+def _inferred(
+    ledger: Ledger,
+    draws: Draws,
+    X: Any,
+    target: Any,
+    types: Types,
+    universe: Universe,
+    task: Task,
+    groups: Any,
+) -> tuple[tuple[Feature, ...], Target | None, Ledger]:
     columns, label = read_columns(X, target)
     check_universe(universe, list(columns), label)
     known = declared_types(types, X, target, list(columns))
     if groups is not None:
-        columns = bounded(columns, groups, protection.max_records_per_group, draws)
+        most = ledger.protection.max_records_per_group
+        columns = bounded(columns, groups, most, draws)
     questions = [
         target_question(name, known.get(name), task)
         if name == label
@@ -186,8 +215,9 @@ class _Inference:
         """Return the values whose noisy count reaches a threshold; see the module for the proof."""
         price = self._prices[name]
         levels, counts = level_counts(column, numbers=kind in ("integer", "number"))
-        noisy = self._noisy(counts, price.scale)
         threshold = category_threshold(price.scale, price.delta, self.ledger.protection.steps)
+        self._draws.looked()
+        noisy = self._draws.count_levels(self._noise(price.scale), levels, counts, threshold)
         kept = np.flatnonzero(noisy >= threshold)
         if most is not None and kept.size > most:
             kept = np.sort(kept[np.argsort(-noisy[kept], kind="stable")[:most]])
@@ -195,8 +225,10 @@ class _Inference:
 
     def _noisy(self, counts: NDArray[np.int64], scale: Fraction) -> NDArray[np.int64]:
         self._draws.looked()
-        made = DiscreteLaplace(scale, self.ledger.protection.steps)
-        return self._draws.add_noise(AdditiveNoise(made), counts)
+        return self._draws.add_noise(self._noise(scale), counts)
+
+    def _noise(self, scale: Fraction) -> AdditiveNoise:
+        return AdditiveNoise(DiscreteLaplace(scale, self.ledger.protection.steps))
 
 
 def _feature(

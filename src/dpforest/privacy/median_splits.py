@@ -17,7 +17,7 @@ from dpforest.privacy.mechanisms.splitting import Answer, NodeSplits, choose_spl
 from dpforest.privacy.tree_payments import pay_for_choices
 from dpforest.records.statistics import NodeHistograms, TargetCounts, TargetGrid
 from dpforest.trees.attribute_grower import AttributeQuestion
-from dpforest.trees.level_grower import Choice, SplitQuestion
+from dpforest.trees.level_grower import SplitChoice, SplitQuestion
 
 Bounds = tuple[float, float]
 TARGET_CELLS = 1024  # of the range of a target: where its quartiles are looked for
@@ -52,7 +52,7 @@ def choose_median_splits(
     desk: Desk,
     question: SplitQuestion,
     target: int | Bounds,
-    choice: Choice,
+    choice: SplitChoice,
     span: Span,
     sampling: TreeSampling,
 ) -> Answer:

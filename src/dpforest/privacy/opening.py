@@ -15,6 +15,7 @@ from dpforest.exceptions import SchemaError
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.opening import open_ledger
 from dpforest.privacy.accounts.protection import Protection
+from dpforest.privacy.accounts.reservation import Use, settle
 from dpforest.privacy.accounts.spends import Amount
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.draws import Draws
@@ -36,6 +37,7 @@ def open_desk(
     groups: Any = None,
     before: Ledger | None = None,
     n_jobs: int | None = None,
+    use: Use | None = None,
 ) -> Desk:
     """Check a table against its schema, open its ledger and a desk; releases nothing.
 
@@ -59,8 +61,29 @@ def open_desk(
         Of the model that is continued, or of fits of the same object that failed.
     n_jobs : int, optional
         Threads.
+    use : Use, optional
+        Of a budget that is shared: reserved before a record is read.
     """
     ledger = open_ledger(schema, *budget, protection, draws.reproducible, before)
+    if use is not None:
+        ledger = use.begin(ledger)
+    try:
+        store = _open_store(frame, y, schema, protection, draws, groups, n_jobs)
+    except BaseException:
+        settle(ledger, "failed")  # nothing was released
+        raise
+    return Desk(store, ledger, draws)
+
+
+def _open_store(
+    frame: Frame,
+    y: Any,
+    schema: Schema,
+    protection: Protection,
+    draws: Draws,
+    groups: Any,
+    n_jobs: int | None,
+) -> LocalStore:
     frame = frame.select(schema)
     target = _encode_target(y, schema, frame.n_rows)
     check_columns(frame, schema, n_jobs)
@@ -68,7 +91,7 @@ def open_desk(
     if groups is not None:
         bound = protection.max_records_per_group
         keep = bound_groups(groups, frame.n_rows, bound, draws.below)
-    return Desk(LocalStore(frame, target, keep, n_jobs), ledger, draws)
+    return LocalStore(frame, target, keep, n_jobs)
 
 
 def _encode_target(y: Any, schema: Schema, n_rows: int) -> NDArray[np.int32 | np.float64]:

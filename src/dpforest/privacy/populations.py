@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpforest.arrays import Integers
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.strategies import ONE_COUNT, TWO_HALVES, Change
 from dpforest.records.contingency import TableCounts
 from dpforest.records.statistics import LeafClassCounts
 from dpforest.trees.structure import Forest
 from dpforest.trees.workloads.lattice import Attributes
-
-Integers = NDArray[np.int64]
 
 SMALL_DOMAIN = 1 << 16  # cells that are counted once and summed out, rather than table by table
 

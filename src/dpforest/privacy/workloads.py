@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from dpforest.arrays import Integers
 from dpforest.privacy.accounts.spends import Branch, Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.privacy.mechanisms.strategies import STRATEGIES as STRATEGIES
-from dpforest.privacy.mechanisms.strategies import Choice as Choice
 from dpforest.privacy.mechanisms.strategies import (
     Direct,
     Identity,
@@ -25,11 +25,10 @@ from dpforest.privacy.mechanisms.strategies import (
     measured,
     noise_for,
 )
+from dpforest.privacy.mechanisms.strategies import StrategyChoice as StrategyChoice
 from dpforest.privacy.populations import Cells, Population
 from dpforest.tables.threads import count_threads
 from dpforest.trees.workloads import Paths, Workload
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ def answer_workloads(
 
 def choose_strategies(
     desk: Desk, workloads: Sequence[Workload], price: Price, strategy: str, n_jobs: int | None
-) -> list[Choice]:
+) -> list[StrategyChoice]:
     """The best strategy for each workload, or the best of one kind, in parallel; free."""
     among = None if strategy == "auto" else (strategy,)
     threads = min(count_threads(n_jobs), len(workloads))
@@ -122,14 +121,14 @@ def choose_strategies(
         return list(pool.map(lambda w: choose_strategy(w, price, among, desk.steps), workloads))
 
 
-def one_by_one(workload: Workload, population: Population) -> Choice:
+def one_by_one(workload: Workload, population: Population) -> StrategyChoice:
     """A share of the budget for each query (the paper's baseline): a vote counts a record once.
 
     In every tree that sees it, that is: the L1 sensitivity of all queries together is at most their
     number times the trees that count a record.
     """
     strategy = Direct(workload, sensitivity=workload.n_queries * population.times)
-    return Choice("laplace", strategy, math.nan, {})
+    return StrategyChoice("laplace", strategy, math.nan, {})
 
 
 def class_totals(n_bins: tuple[int, ...], price: Price) -> Question:

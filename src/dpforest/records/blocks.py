@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.tables import routing_kernels
-from dpforest.trees.structure import Forest
+from dpforest.trees.structure import Forest, Sampling
 
-Sampling = Literal["shared", "disjoint", "without_replacement"]
-"""Which records a tree sees: all of them, those dealt to it alone, or a sample of its own.
-"""
 LEAVES_AT_ONCE = 1 << 17  # leaf numbers that stay in the second-level cache
 FEWEST_ROWS = 1 << 10  # below this, calling compiled code costs more than the cache saves
 

@@ -58,3 +58,30 @@ class TableCounts:
         """The total as one array a table, shape (bins of its features..., n_classes)."""
         parts = np.split(total, self._borders[1:-1])
         return [p.reshape(*s, self.n_classes) for p, s in zip(parts, self.shapes, strict=True)]
+
+
+@dataclass(frozen=True)
+class CellCounts:
+    """1 for each record at its cell of one table, whatever its target.
+
+    Parameters
+    ----------
+    features : tuple of int
+        Those of the table.
+    n_bins : tuple of int
+        The bins of every feature.
+    """
+
+    features: Features
+    n_bins: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The bins of the features of the table."""
+        return tuple(self.n_bins[j] for j in self.features)
+
+    def add(self, block: Block, total: NDArray[np.int64]) -> None:
+        """Add the records at each cell."""
+        one_class = block._replace(target=np.zeros(len(block.bins), np.int32))
+        counts = TableCounts((self.features,), self.n_bins, n_classes=1)
+        counts.add(one_class, total.reshape(-1, 1))

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from dpforest.losses import IntegerLoss
 from dpforest.records import counting_kernels, gradient_kernels, histogram_kernels
 from dpforest.records.blocks import Block, front, seen_leaves
-from dpforest.records.blocks import Sampling as Sampling
 from dpforest.tables import routing_kernels
 from dpforest.trees.oblivious import ObliviousTrees
-from dpforest.trees.structure import Forest
+from dpforest.trees.structure import Forest, Sampling
 
 DERIVATIVES_AT_ONCE = 1 << 15  # numbers that stay in the second-level cache
 

@@ -21,9 +21,11 @@ from dpforest.trees.structure import Forest
 
 DrawBelow = Callable[[int, int], NDArray[np.int64]]
 """``draw(m, size)``: that many independent uniform draws from 0, ..., m - 1."""
+DrawJoins = Callable[[NDArray[np.int64], int], NDArray[np.bool_]]
+"""``joins(chances, out_of)``: whether each record joins, by a coin of its chance in so many."""
 Trained = tuple[Forest, NDArray[np.float64]]
 """Released trees and the votes of their leaves, shape (n_leaves, n_classes)."""
-Released = tuple[ObliviousTrees, NDArray[np.float32]]
+NewTrees = tuple[ObliviousTrees, NDArray[np.float32]]
 """Released oblivious trees and what their leaves add to scores."""
 Result = TypeVar("Result")
 
@@ -62,7 +64,7 @@ class RecordStore(ABC):
     def __init__(self, n_jobs: int | None = None) -> None:
         self._n_jobs = n_jobs
         self._kept: list[Block] | None = None
-        self._news: list[Released] = []
+        self._news: list[NewTrees] = []
 
     @abstractmethod
     def blocks(self) -> Iterator[Records]:
@@ -117,7 +119,7 @@ class RecordStore(ABC):
         ]
 
     def sample(
-        self, n_trees: int, share: Fraction, draw: DrawBelow, known: Trained | None = None
+        self, n_trees: int, share: Fraction, joins: DrawJoins, known: Trained | None = None
     ) -> None:
         """Let each record join each tree with the probability ``share``, by coins of its own.
 
@@ -126,13 +128,13 @@ class RecordStore(ABC):
 
         def members(block: Block) -> Members:
             n = len(block.target)
-            out_of, joins = share.denominator, np.full(n, share.numerator)
+            out_of, chances = share.denominator, np.full(n, share.numerator)
             if known is not None:
-                out_of, joins = 2 * out_of, 2 * joins
-                joins[self._classified_well(block, *known)] //= 2
+                out_of, chances = 2 * out_of, 2 * chances
+                chances[self._classified_well(block, *known)] //= 2
             joined = np.empty((n, n_trees), np.uint8)
             for t in range(n_trees):
-                joined[:, t] = draw(out_of, n) < joins
+                joined[:, t] = joins(chances, out_of)
             return joined
 
         self._kept = [block._replace(members=members(block)) for block in self._blocks]

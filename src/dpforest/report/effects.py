@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from dpforest.arrays import Values
 from dpforest.schema import CategoricalFeature
 from dpforest.schema.categories import Category
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from dpforest.forests.boosted_base import BoostedForest
     from dpforest.forests.boosting import BoostedTrees
     from dpforest.trees.oblivious import ObliviousTrees
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def plot_importance(model: BoostedForest, ax: Any = None) -> Any:
     """
     check_is_fitted(model, "ledger_")
     importances = model.feature_importances_
-    ax = _axes(ax, height=1.0 + 0.3 * len(importances))
+    ax = axes_or_new(ax, height=1.0 + 0.3 * len(importances))
     order = np.argsort(importances, kind="stable")
     names = [model.schema_.feature_names[j] for j in order]
     ax.barh(range(len(order)), importances[order])
@@ -60,7 +60,7 @@ def plot_effect(model: BoostedForest, feature: str, ax: Any = None) -> Any:
     matplotlib Axes
     """
     effect = feature_effect(model, feature)
-    ax = _axes(ax, height=3.5)
+    ax = axes_or_new(ax, height=3.5)
     lines, ylabel = _lines(model, effect)
     for label, answers in lines.items():
         if effect.edges is None:
@@ -99,7 +99,8 @@ def _set_ticks(ax: Any, effect: FeatureEffect) -> None:
     ax.set_xticks(places, labels, rotation=45, ha="right", rotation_mode="anchor")
 
 
-def _axes(ax: Any, height: float) -> Any:
+def axes_or_new(ax: Any, height: float) -> Any:
+    """The axes that were given, or new ones; ImportError without matplotlib."""
     if ax is not None:
         return ax
     try:

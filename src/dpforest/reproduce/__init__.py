@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpforest.reproduce.cache import CellCache, Values
+from dpforest.reproduce.cache import CellCache, Figures
 from dpforest.reproduce.cells import cells_of
-from dpforest.reproduce.definitions import Paper, Table, find_paper, papers
+from dpforest.reproduce.definitions import Paper, PaperTable, find_paper, papers
 from dpforest.reproduce.runner import run_cells
 from dpforest.reproduce.summary import Result, summarise
 from dpforest.reproduce.writing import show, write
 
-__all__ = ["Paper", "Result", "Table", "papers", "run", "run_table"]
+__all__ = ["Paper", "PaperTable", "Result", "papers", "run", "run_table"]
 
 FOLDER = "reproduction"
 
@@ -61,9 +61,9 @@ def run(
     return results
 
 
-def run_table(table: Table, cache: CellCache, n_jobs: int | None = None) -> Result:
+def run_table(table: PaperTable, cache: CellCache, n_jobs: int | None = None) -> Result:
     """Run what the cache lacks of a table, row by row, and sum it up."""
-    values: dict[str, Values] = {}
+    values: dict[str, Figures] = {}
     for row in table.rows:
         cells = [cell for _, cell in cells_of(table, row)]
         run_cells(cells, cache, label=row.label, n_jobs=n_jobs)

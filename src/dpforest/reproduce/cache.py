@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-Values = dict[str, float]
+Figures = dict[str, float]
 
 
 class CellCache:
-    """Values of finished cells by their key, appended to a file as they come.
+    """Figures of finished cells by their key, appended to a file as they come.
 
     A line cut short by an interruption is skipped, and its cell runs again.
 
@@ -21,7 +21,7 @@ class CellCache:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._values: dict[str, Values] = {}
+        self._values: dict[str, Figures] = {}
         self._whole = True
         if path.exists():
             self._read(path.read_text(encoding="utf-8"))
@@ -29,13 +29,13 @@ class CellCache:
     def __contains__(self, key: str) -> bool:
         return key in self._values
 
-    def __getitem__(self, key: str) -> Values:
+    def __getitem__(self, key: str) -> Figures:
         return self._values[key]
 
     def __len__(self) -> int:
         return len(self._values)
 
-    def add(self, key: str, values: Values) -> None:
+    def add(self, key: str, values: Figures) -> None:
         """Keep the values of a cell, on disk before anything else happens."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         line = json.dumps({"key": key, "values": values})

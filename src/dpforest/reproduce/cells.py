@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 import dpforest
 from dpforest import literature
-from dpforest.reproduce.cache import Values
+from dpforest.reproduce.cache import Figures
 from dpforest.reproduce.data import Split, split
-from dpforest.reproduce.definitions import Fit, Metric, Row, Settings, Table
+from dpforest.reproduce.definitions import Fit, Metric, PaperTable, Row, Settings
 
 OVER_RECORDS = re.compile(r"([0-9.]+)/n_train")
 
@@ -41,7 +41,7 @@ class Cell:
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def cells_of(table: Table, row: Row) -> list[tuple[dict[str, Any], Cell]]:
+def cells_of(table: PaperTable, row: Row) -> list[tuple[dict[str, Any], Cell]]:
     """The cells of a row with their settings, those of one split side by side."""
     if row.unavailable:
         return []
@@ -53,12 +53,12 @@ def cells_of(table: Table, row: Row) -> list[tuple[dict[str, Any], Cell]]:
     ]
 
 
-def run_cell(cell: Cell) -> Values:
+def run_cell(cell: Cell) -> Figures:
     """Fit once, on one thread, voting as the first column says; the others vote anew."""
     parts = split(cell.dataset, cell.positive, cell.test_share, cell.seed)
     estimator = _new_estimator(cell.estimator, parts)
     parameters = _parameters(cell, parts, estimator.get_params())
-    values: Values = {}
+    values: Figures = {}
     for column, voting in cell.columns.items():
         if values:
             estimator.revote(**voting)
@@ -89,7 +89,7 @@ def measure(metric: Metric, truth: NDArray[Any], predicted: NDArray[Any]) -> flo
     return wrong if metric == "error" else 100.0 - wrong
 
 
-def _cell(table: Table, row: Row, fit: Fit, settings: dict[str, Any], seed: int) -> Cell:
+def _cell(table: PaperTable, row: Row, fit: Fit, settings: dict[str, Any], seed: int) -> Cell:
     return Cell(
         dataset=row.dataset,
         positive=row.positive,

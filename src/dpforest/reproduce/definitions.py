@@ -95,7 +95,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """One table of a paper.
 
     Parameters
@@ -137,7 +137,7 @@ class Table:
         """How much worse than this figure still counts as reproduced."""
         return max(self.tolerance, published.deviation)
 
-    def quick(self) -> Table:
+    def quick(self) -> PaperTable:
         """A thinner grid, fewer seeds, and no slow rows: to see that things work."""
         rows = tuple(_thin(row) for row in self.rows)
         return replace(self, seeds=min(self.seeds, QUICK_SEEDS), rows=rows)
@@ -150,7 +150,7 @@ class Paper:
     name: str
     document: str
     title: str
-    tables: tuple[Table, ...]
+    tables: tuple[PaperTable, ...]
 
 
 def papers() -> dict[str, Paper]:
@@ -185,11 +185,11 @@ def parse_paper(text: str) -> Paper:
     return Paper(content["name"], content["document"], content["title"], tables)
 
 
-def _parse_table(content: dict[str, Any]) -> Table:
+def _parse_table(content: dict[str, Any]) -> PaperTable:
     fits = tuple(Fit(**fit) for fit in content["fit"])
     columns = {column for fit in fits for column in fit.columns}
     rows = tuple(_parse_row(row, content["grid"], columns) for row in content["row"])
-    return Table(
+    return PaperTable(
         number=content["number"],
         title=content["title"],
         note=" ".join(content["note"].split()),

@@ -7,11 +7,9 @@ import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
-from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-from dpforest.reproduce.cache import CellCache, Values
+from dpforest.reproduce.cache import CellCache, Figures
 from dpforest.reproduce.cells import Cell, run_cell
+from dpforest.reproduce.progress import progress_bar
 
 
 def run_cells(
@@ -33,14 +31,14 @@ def run_cells(
     if not missing:
         return
     n_workers = min(n_jobs or os.cpu_count() or 1, len(missing))
-    with _progress() as progress:
+    with progress_bar() as progress:
         task = progress.add_task(label, total=len(missing))
         for key, values in _results(missing, n_workers):
             cache.add(key, values)
             progress.advance(task)
 
 
-def _results(cells: dict[str, Cell], n_workers: int) -> Iterator[tuple[str, Values]]:
+def _results(cells: dict[str, Cell], n_workers: int) -> Iterator[tuple[str, Figures]]:
     if n_workers == 1:
         for key, cell in cells.items():
             yield key, run_cell(cell)
@@ -53,16 +51,3 @@ def _results(cells: dict[str, Cell], n_workers: int) -> Iterator[tuple[str, Valu
             yield keys[future], future.result()
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _progress() -> Progress:
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        *Progress.get_default_columns()[1:-1],
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dpforest.reproduce.cache import Values
+from dpforest.reproduce.cache import Figures
 from dpforest.reproduce.cells import cells_of
-from dpforest.reproduce.definitions import Published, Row, Settings, Table
+from dpforest.reproduce.definitions import PaperTable, Published, Row, Settings
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Entry:
 class Result:
     """A table that was run."""
 
-    table: Table
+    table: PaperTable
     entries: tuple[Entry, ...]
 
     @property
@@ -52,14 +52,14 @@ class Result:
         return all(entry.reproduced is not False for entry in self.entries)
 
 
-def summarise(table: Table, values: Mapping[str, Values]) -> Result:
+def summarise(table: PaperTable, values: Mapping[str, Figures]) -> Result:
     """Choose, for each row and column, the setting with the best mean over the seeds.
 
     The choice looks at the test records, as the papers' does.
 
     Parameters
     ----------
-    table : Table
+    table : PaperTable
     values : mapping
         The values of every cell, by its key.
     """
@@ -74,7 +74,7 @@ def summarise(table: Table, values: Mapping[str, Values]) -> Result:
     return Result(table, tuple(entries))
 
 
-def _best(table: Table, row: Row, values: Mapping[str, Values]) -> dict[str, Found]:
+def _best(table: PaperTable, row: Row, values: Mapping[str, Figures]) -> dict[str, Found]:
     runs: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     settings_by_name: dict[str, Settings] = {}
     for settings, cell in cells_of(table, row):
@@ -96,7 +96,7 @@ def _error(series: list[float]) -> float:
     return statistics.stdev(series) / len(series) ** 0.5 if len(series) > 1 else 0.0
 
 
-def _reproduced(table: Table, found: Found | None, published: Published | None) -> bool | None:
+def _reproduced(table: PaperTable, found: Found | None, published: Published | None) -> bool | None:
     if found is None or published is None:
         return None
     worse = found.value - published.value

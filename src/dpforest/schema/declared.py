@@ -23,7 +23,7 @@ from dpforest.schema.features import (
     NumericFeature,
     Target,
 )
-from dpforest.schema.reading import key, mapping, read_feature, read_ledger, read_target
+from dpforest.schema.reading import read_json, read_parts
 
 if TYPE_CHECKING:
     from dpforest.privacy.accounts.ledger import Ledger
@@ -175,16 +175,7 @@ class Schema:
         >>> schema.classes
         ('no', 'yes')
         """
-        entry = mapping(entry, "schema")
-        features = key(entry, "features", "schema")
-        if not isinstance(features, Sequence) or isinstance(features, str):
-            raise SchemaError("schema: 'features' must be a list of dictionaries")
-        target = entry.get("target")
-        return cls(
-            features=tuple(read_feature(item, i) for i, item in enumerate(features)),
-            target=None if target is None else read_target(target),
-            ledger=None if "ledger" not in entry else read_ledger(entry["ledger"]),
-        )
+        return cls(*read_parts(entry))
 
     @classmethod
     def from_frame(cls, X: Any, y: Any = None, *, task: Task = "auto") -> Self:
@@ -234,6 +225,7 @@ class Schema:
         groups: Any = None,
         max_records_per_group: int | None = None,
         random_state: int | None = None,
+        budget: Any = None,
     ) -> Self:
         """Read a schema off the data through noise, for a price that `ledger` records.
 
@@ -268,6 +260,8 @@ class Schema:
             How many records of one person may count; goes with `groups`.
         random_state : int, optional
             Makes the noise reproducible, for tests only.
+        budget : Budget or path, optional
+            A budget that is shared, in which the price is reserved before `X` is read.
 
         Examples
         --------
@@ -291,6 +285,7 @@ class Schema:
                 groups=groups,
                 max_records_per_group=max_records_per_group,
                 random_state=random_state,
+                budget=budget,
             )
         )
 
@@ -302,8 +297,4 @@ class Schema:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a schema from a JSON file."""
-        try:
-            entry = json.loads(Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise SchemaError(f"{path}: not a JSON file: {error}") from None
-        return cls.from_dict(entry)
+        return cls.from_dict(read_json(path))

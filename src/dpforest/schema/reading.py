@@ -1,6 +1,8 @@
-"""Read the parts of a schema from dictionaries, with errors that name the place."""
+"""Read the parts of a schema from files and dictionaries, with errors that name the place."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpforest.exceptions import SchemaError
@@ -16,6 +18,28 @@ from dpforest.schema.features import (
 
 if TYPE_CHECKING:
     from dpforest.privacy.accounts.ledger import Ledger
+
+
+def read_json(path: str | Path) -> Any:
+    """Read a JSON file."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise SchemaError(f"{path}: not a JSON file: {error}") from None
+
+
+def read_parts(item: object) -> tuple[tuple[Feature, ...], Target | None, "Ledger | None"]:
+    """Read the features, the target and what the schema cost."""
+    entry = mapping(item, "schema")
+    features = key(entry, "features", "schema")
+    if not isinstance(features, Sequence) or isinstance(features, str):
+        raise SchemaError("schema: 'features' must be a list of dictionaries")
+    target = entry.get("target")
+    return (
+        tuple(read_feature(item, i) for i, item in enumerate(features)),
+        None if target is None else read_target(target),
+        None if "ledger" not in entry else read_ledger(entry["ledger"]),
+    )
 
 
 def read_feature(item: object, position: int) -> Feature:

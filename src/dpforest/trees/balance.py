@@ -11,9 +11,9 @@ import math
 
 DEEPEST = 12
 FEWEST_RECORDS = 10.0  # of a leaf, whatever the noise
-EMPTY_LEAF_RISK = 0.25  # that auto_depth takes, of each leaf
+EMPTY_LEAF_RISK = 0.25  # that median_depth takes, of each leaf
 TREES = (2, 10)
-RECORDS_OF_TREES = 150.0  # auto_trees: the root of records times epsilon that one tree takes
+RECORDS_OF_TREES = 150.0  # median_trees: the root of records times epsilon that one tree takes
 
 
 def empty_leaf_chance(share: float, depth: int, epsilon_1: float) -> float:
@@ -35,7 +35,7 @@ def empty_leaf_chance(share: float, depth: int, epsilon_1: float) -> float:
     return max(0.0, tail / 2.0)
 
 
-def auto_depth(n_records: float, epsilon_of_splits: float) -> int:
+def median_depth(n_records: float, epsilon_of_splits: float) -> int:
     """The deepest tree each of whose leaves holds records with probability 3 / 4 or more.
 
     By Theorem 2's law of the leaves' sizes. Asking the theorem's bound that no leaf at all be
@@ -51,7 +51,7 @@ def auto_depth(n_records: float, epsilon_of_splits: float) -> int:
 
     Examples
     --------
-    >>> auto_depth(500, 1.0), auto_depth(5_000, 1.0), auto_depth(500, math.inf)
+    >>> median_depth(500, 1.0), median_depth(5_000, 1.0), median_depth(500, math.inf)
     (5, 8, 5)
     """
     best = 1
@@ -64,12 +64,12 @@ def auto_depth(n_records: float, epsilon_of_splits: float) -> int:
     return best
 
 
-def auto_trees(n_records: float, epsilon: float) -> int:
+def median_trees(n_records: float, epsilon: float) -> int:
     """Few trees where records are few: each sees its own part of them.
 
     Examples
     --------
-    >>> auto_trees(1_000, 1.0), auto_trees(20_000, 10.0), auto_trees(10**6, 1.0)
+    >>> median_trees(1_000, 1.0), median_trees(20_000, 10.0), median_trees(10**6, 1.0)
     (2, 2, 6)
     """
     fewest, most = TREES

@@ -19,7 +19,7 @@ from dpforest.trees.structure import WORDS_PER_NODE, FeatureBins, Forest
 
 BINS = 64 * WORDS_PER_NODE
 Categories = Literal["subset", "one_vs_rest"]
-Choice = Literal["pay", "joint", "attribute"]
+SplitChoice = Literal["pay", "joint", "attribute"]
 """How a node chooses among candidates; see `mechanisms.splitting.choose_splits`."""
 
 

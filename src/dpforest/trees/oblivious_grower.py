@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.arrays import Values
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import FeatureBins
 
 FEW_CATEGORIES = 3  # one against the rest up to here; random halves beyond
-
-Values = NDArray[np.float64]
 
 
 class ObliviousGrower:

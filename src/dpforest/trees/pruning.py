@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpforest.arrays import Values
 from dpforest.trees.structure import Forest
 from dpforest.trees.votes import normalise
 
 TINY = 1e-12
-
-Values = NDArray[np.float64]
 
 
 def node_totals(forest: Forest, leaf_values: Values) -> Values:

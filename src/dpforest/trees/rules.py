@@ -13,7 +13,7 @@ GREEDY_TREES = (3, 35)
 LEAF_NODES = (4, 1024)  # of a greedy tree
 
 
-def auto_depth(n_features: int, n_records: float, epsilon_per_tree: float) -> int:
+def random_depth(n_features: int, n_records: float, epsilon_per_tree: float) -> int:
     """Deep enough to meet half of the features, no deeper than the noise allows.
 
     Fletcher and Islam: the smallest depth d with ``s * ((s - 1) / s) ** d < s / 2``, the depth
@@ -22,9 +22,9 @@ def auto_depth(n_features: int, n_records: float, epsilon_per_tree: float) -> in
 
     Examples
     --------
-    >>> auto_depth(14, 50_000, 0.05)
+    >>> random_depth(14, 50_000, 0.05)
     8
-    >>> auto_depth(4, 1_000_000, 0.1)
+    >>> random_depth(4, 1_000_000, 0.1)
     3
     """
     half_met = (
@@ -36,7 +36,7 @@ def auto_depth(n_features: int, n_records: float, epsilon_per_tree: float) -> in
     return max(1, min(half_met, int(math.log2(max(above_noise, 2.0)))))
 
 
-def auto_trees(n_records: float, epsilon: float) -> int:
+def random_trees(n_records: float, epsilon: float) -> int:
     """An odd number of trees that grows with the square root of what the data can afford.
 
     With k trees the noise in a count grows like k, and the number of records like n, so that
@@ -44,7 +44,7 @@ def auto_trees(n_records: float, epsilon: float) -> int:
 
     Examples
     --------
-    >>> auto_trees(1_000, 1.0), auto_trees(50_000, 1.0), auto_trees(50_000, 0.1)
+    >>> random_trees(1_000, 1.0), random_trees(50_000, 1.0), random_trees(50_000, 0.1)
     (3, 27, 9)
     """
     if math.isinf(epsilon):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+Sampling = Literal["shared", "disjoint", "without_replacement"]
+"""Which records a tree sees: all of them, those dealt to it alone, or a sample of its own."""
 WORDS_PER_NODE = 4  # 256 bins, one bit a bin
 
 

@@ -8,10 +8,11 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.arrays import Values
+
 Voting = Literal["majority", "averaging", "probabilistic", "weighted", "most_confident"]
 VOTING: tuple[str, ...] = get_args(Voting)
 
-Values = NDArray[np.float64]
 
 # What is added to every count before its logarithm is taken; chosen on training records of nine
 # data sets (docs/privacy/matrix.md).

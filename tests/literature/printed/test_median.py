@@ -1,9 +1,8 @@
 """Median forests as printed: no guarantee, and said why."""
 
-import numpy as np
 import pytest
 
-from dpforest import NoGuaranteeWarning, NumericFeature, Schema, Target, datasets
+from dpforest import NoGuaranteeWarning, datasets
 from dpforest.literature.printed.mechanisms import MEAN_REASON, REASONS
 from dpforest.literature.printed.median import (
     PrintedMedianForestClassifier,
@@ -14,13 +13,6 @@ from dpforest.literature.printed.median import (
 @pytest.fixture(scope="module")
 def census():
     return datasets.make_census(4_000, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def numbers():
-    X = np.random.default_rng(0).random((4_000, 3))
-    schema = Schema(tuple(NumericFeature(f"x{j}", 0, 1) for j in range(3)), Target(low=-1, high=3))
-    return X, 2 * X[:, 0] + (X[:, 1] > 0.5), schema
 
 
 @pytest.mark.parametrize(("cuts", "name"), [("range", "diprime"), ("grid", "thesis")])

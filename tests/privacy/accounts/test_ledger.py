@@ -6,6 +6,7 @@ import math
 import pickle
 import subprocess
 import sys
+import threading
 from fractions import Fraction
 
 import pytest
@@ -24,6 +25,7 @@ from dpforest.privacy.accounts.ledger import (
     Pure,
     Spend,
 )
+from dpforest.privacy.accounts.stages import Stage
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 
 
@@ -186,6 +188,33 @@ def test_never_beyond_the_budget_and_the_rest_is_affordable(epsilons):
     book.debit(pure(book.remaining_epsilon))
     assert book.epsilon == pytest.approx(1, abs=1e-15)
     assert book.epsilon <= 1
+
+
+def test_two_threads_cannot_spend_the_same_rest(monkeypatch):
+    """While one debit has seen what is left and not yet taken it, another has to wait."""
+    book, refused = ledger(1.0), []
+
+    def spend_too():
+        try:
+            book.debit(pure(0.6, "rival"))
+        except BudgetExceededError as error:
+            refused.append(error)
+
+    rival, debited = threading.Thread(target=spend_too), Stage.debited
+
+    def slow(stage, entry):
+        spent = debited(stage, entry)
+        if entry.label != "rival":
+            rival.start()
+            rival.join(1.0)  # as long as this thread has not finished, it does not end
+            assert rival.is_alive()
+        return spent
+
+    monkeypatch.setattr(Stage, "debited", slow)
+    book.debit(pure(0.6, "first"))
+    rival.join()
+    assert len(refused) == 1
+    assert [entry.label for entry in book.entries] == ["first"]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@
 
 import pytest
 
-from dpforest.privacy.accounts.ledger import Ledger, Protection, Pure, Spend
-from dpforest.privacy.accounts.opening import open_ledger
+from dpforest.exceptions import SchemaError
+from dpforest.privacy.accounts.ledger import Branch, Ledger, Protection, Pure, Spend
+from dpforest.privacy.accounts.mechanisms_used import DiscreteLaplace
+from dpforest.privacy.accounts.opening import open_ledger, read_schema_ledger
 from dpforest.schema import NumericFeature, Schema
 
 RECORDS = Protection()
@@ -74,3 +76,17 @@ def test_a_fit_after_a_failure_is_no_continuation():
     assert third.epsilon == 6.5
     # For other neighbours there is no guarantee.
     assert opened(schema, Protection("replace_one"), before=first.failures()).guarantee is None
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_schema_whose_releases_do_not_say_how_they_were_made_is_refused(nested):
+    made = Spend.of("bounds", "discrete Laplace", DiscreteLaplace(8, 1))
+    forged = Spend("bounds", "discrete Laplace", Pure(0.125))
+    for release in (made, forged):
+        ledger = Ledger(1.0, 0.0, RECORDS, kind="schema")
+        ledger.debit(Branch("columns", "sequential", (made, release)) if nested else release)
+        if release is made:
+            assert read_schema_ledger(ledger.to_dict()).epsilon == ledger.epsilon
+        else:
+            with pytest.raises(SchemaError, match="does not say what it was made of"):
+                read_schema_ledger(ledger.to_dict())

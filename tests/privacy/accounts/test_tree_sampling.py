@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpforest.privacy.accounts.tree_sampling import TreeSampling
+from dpforest.privacy.accounts.tree_sampling import Span, TreeSampling
 
 epsilons = st.fractions(Fraction(1, 1000), 50)
 shares = st.fractions(Fraction(1, 100), 1, max_denominator=100)
@@ -69,3 +69,18 @@ def test_no_privacy_stays_none():
     assert math.isinf(
         TreeSampling("without_replacement", 3, Fraction(1, 2)).within_tree(math.inf, 2)
     )
+
+
+@given(
+    kind=st.sampled_from(["shared", "disjoint", "without_replacement"]),
+    marks=st.lists(epsilons, min_size=1, max_size=5, unique=True),
+    steps=st.integers(1, 4),
+)
+def test_spans_of_a_tree_add_up_to_what_it_may_spend(kind, marks, steps):
+    sampling = TreeSampling(kind, 3, Fraction(1, 4))
+    marks = [Fraction(0), *sorted(marks)]
+    spans = [Span(*pair) for pair in itertools.pairwise(marks)]
+    assert sum(span.price for span in spans) == marks[-1]
+    within = [sampling.within_span(span, steps) for span in spans]
+    assert sum(within) == sampling.within_tree(marks[-1], steps)
+    assert math.isinf(sampling.within_span(Span(marks[-1], math.inf), steps))

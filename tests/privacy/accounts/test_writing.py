@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dpforest.privacy.accounts.mechanisms_used import DiscreteLaplace
 from dpforest.privacy.accounts.spends import Approximate, Branch, Gaussian, Pure, Spend
-from dpforest.privacy.accounts.writing import draw, entry_from_dict, entry_to_dict
+from dpforest.privacy.accounts.writing import entry_from_dict, entry_lines, entry_to_dict
 
 names = st.text(min_size=1, max_size=8)
 amounts = st.fractions(0, 5) | st.just(float("inf"))
@@ -54,7 +54,7 @@ def test_drawing():
     forest = Branch("trees", "sequential", (tree,), times=50)
     bins = Spend("bins", "discrete Gaussian", Gaussian(0.04))
     names = Spend("categories", "threshold", Approximate(0.1, 1e-7))
-    assert list(draw([forest, bins, bins, names])) == [
+    assert list(entry_lines([forest, bins, bins, names])) == [
         "├─ trees: epsilon = 0.5 [50 times, sequential: parts add up]",
         "│  └─ leaves of a tree: epsilon = 0.01 "
         "[256 times, parallel: disjoint records, largest counts]",

@@ -57,6 +57,8 @@ def test_uniform_below_refuses_bad_ranges(m):
 
 
 SAMPLERS = {
+    "words": lambda bits: bits.words(50),
+    "uniform_below": lambda bits: bits.uniform_below(1000, 50),
     "laplace": lambda bits: discrete_laplace(3, 500, bits),
     "gaussian": lambda bits: discrete_gaussian(40, 500, bits),
     "permute_and_flip": lambda bits: permute_and_flip(
@@ -68,11 +70,21 @@ SAMPLERS = {
 }
 
 
-@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("name", list(SAMPLERS)[2:])
 def test_an_interrupted_draw_goes_on_with_the_same_bytes(name, monkeypatch):
     whole = SAMPLERS[name](RandomBits(5))
     monkeypatch.setattr(randomness, "_LARGEST_REFILL_WORDS", 1)
     assert (SAMPLERS[name](RandomBits(5)) == whole).all()
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_without_a_seed_the_operating_system_decides_and_nothing_else(name, monkeypatch):
+    stream = np.random.Philox(5)
+    monkeypatch.setattr(
+        randomness.os, "urandom", lambda n: np.asarray(stream.random_raw(n // 8)).tobytes()
+    )
+    drawn = SAMPLERS[name](RandomBits())
+    assert (drawn == SAMPLERS[name](RandomBits(5))).all()
 
 
 @settings(max_examples=30, deadline=None)

@@ -39,6 +39,10 @@ def neighbours(tables):
     return np.repeat(tables, tables.shape[1], axis=0), larger.reshape(-1, tables.shape[1])
 
 
+# Every small table of the eight kinds of records, and crowds of one kind or two.
+TABLES = np.concatenate([vectors(8, 5), 20 * vectors(8, 2)])
+
+
 def unit_of(name):
     return 1 if name == "max" else STEP
 
@@ -148,18 +152,18 @@ def worst_loss(score, mechanism, epsilon, utility=utilities):
         "sensitivity": score.sensitivity,
         "monotone": score.monotone,
     }
-    one, other = (
-        np.log(mechanism(utility(tables, score), **options)) for tables in neighbours(vectors(8, 5))
-    )
-    return np.abs(one - other).max()
+    one, other = (mechanism(utility(tables, score), **options) for tables in neighbours(TABLES))
+    possible = (one > 0) & (other > 0)  # what is left of doubles
+    return np.abs(np.log(one[possible]) - np.log(other[possible])).max()
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 6])
+@pytest.mark.parametrize("epsilon", [0.5, 6, 100])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_choice_costs_at_most_epsilon(name, mechanism, epsilon):
     loss = worst_loss(score_of(name, N_BOUND), mechanism, epsilon)
-    assert 0.5 * epsilon < loss <= epsilon + SLACK
+    # Tight where epsilon is so large that the chance of all but the best vanishes.
+    assert (0.9 if epsilon == 100 else 0.5) * epsilon < loss <= epsilon + SLACK
 
 
 def claiming(score, sensitivity=None, monotone=None):

@@ -19,6 +19,8 @@ from dpforest.privacy.mechanisms.selection import (
     permute_and_flip_probabilities,
 )
 from dpforest.privacy.mechanisms.splitting import NodeSplits, choose_splits, squares_over_size
+from dpforest.trees.level_grower import SplitQuestion
+from dpforest.trees.structure import FeatureBins
 
 EPSILON = 0.8
 SLACK = 1e-9
@@ -33,7 +35,7 @@ WORLDS = {
 }
 
 
-def splits_of(world, steps):
+def splits_of(world, steps, weights=((2, 1), (1, 0))):
     """What the curator would see: feature 0 has two cuts, feature 1 has one."""
     left = np.zeros((1, 2, 2, 2), np.int64)
     total = np.zeros((1, 2, 1, 2), np.int64)
@@ -42,7 +44,7 @@ def splits_of(world, steps):
         total[0, :, 0] += numbers
         for k, cut in itertools.product(range(2), range(2)):
             left[0, k, cut] += numbers * (bins[k] <= cut)
-    return NodeSplits(left, total, np.array([[[2, 1], [1, 0]]]), steps)
+    return NodeSplits(left, total, np.array([weights]), steps)
 
 
 def neighbours(steps, values):
@@ -85,9 +87,8 @@ def test_squares_over_size_is_exact():
         assert squares_over_size(counts, 0).tolist() == exact
 
 
-def outcomes(splits, choice, monkeypatch):
-    """The exact probability of every (candidate, option), by letting each draw take every value."""
-    found = {}
+def scripts(splits, choice, epsilon, monkeypatch):
+    """What each sequence of draws leads to, with the law of each draw, over all sequences."""
 
     def follow(script):
         drawn = []
@@ -110,19 +111,27 @@ def outcomes(splits, choice, monkeypatch):
 
         monkeypatch.setattr(selection, "exponential_mechanism", exponential)
         monkeypatch.setattr(selection, "permute_and_flip", flip)
-        (candidate,), (option,) = choose_splits(splits, choice, Fraction(EPSILON), Draws(0))
-        key = (int(candidate), int(option))
-        found[key] = found.get(key, 0.0) + math.prod(row[i] for i, row in drawn)
-        # The last draw that can take another value decides what to follow next.
-        for place in reversed(range(len(drawn))):
-            index, row = drawn[place]
-            if index + 1 < len(row):
-                return [i for i, _ in drawn[:place]] + [index + 1]
-        return None
+        (candidate,), (option,) = choose_splits(splits, choice, Fraction(epsilon), Draws(0))
+        return (int(candidate), int(option)), drawn
 
     script = []
     while script is not None:
-        script = follow(script)
+        answer, drawn = follow(script)
+        yield answer, drawn
+        # The last draw that can take another value decides what to follow next.
+        script = None
+        for place in reversed(range(len(drawn))):
+            index, row = drawn[place]
+            if index + 1 < len(row):
+                script = [i for i, _ in drawn[:place]] + [index + 1]
+                break
+
+
+def outcomes(splits, choice, monkeypatch):
+    """The exact probability of every (candidate, option), by letting each draw take every value."""
+    found = {}
+    for key, drawn in scripts(splits, choice, EPSILON, monkeypatch):
+        found[key] = found.get(key, 0.0) + math.prod(row[i] for i, row in drawn)
     assert math.isclose(sum(found.values()), 1.0)
     return found
 
@@ -138,6 +147,71 @@ def test_a_choice_costs_at_most_epsilon(choice, steps, monkeypatch):
     released = {w: outcomes(splits_of(w, steps), choice, monkeypatch) for w in worlds}
     losses = [worst_loss(a, b) for a, b in neighbours(steps, released)]
     assert 0 < max(losses) <= EPSILON + SLACK
+
+
+MUCH = 100  # so much epsilon that the chance of all but the best vanishes
+BOTH_CUT = ((1, 1), (1, 1))
+
+
+def crowds(steps):
+    """Crowds of one kind of record, alone and with one record of any kind more."""
+    kinds = list(itertools.product(range(3), range(3), (0, steps or 1)))
+    for crowd in kinds:
+        for record in kinds:
+            yield [crowd] * 30, [*[crowd] * 30, record]
+
+
+@pytest.mark.parametrize("choice", ["pay", "joint", "attribute"])
+@pytest.mark.parametrize("steps", [0, STEPS])
+def test_the_draws_of_a_choice_cost_epsilon_together_and_hardly_less(choice, steps, monkeypatch):
+    """The worst of each draw, given the draws before it, over crowds: added up, all of epsilon."""
+    laws, worst = {}, {}
+
+    def draws_of(world):
+        key = tuple(world)
+        if key not in laws:
+            splits = splits_of(world, steps, BOTH_CUT)
+            laws[key] = {
+                tuple(i for i, _ in drawn[:place]): np.log(row)
+                for _, drawn in scripts(splits, choice, MUCH, monkeypatch)
+                for place, (_, row) in enumerate(drawn)
+            }
+        return laws[key]
+
+    for world, larger in crowds(steps):
+        one, other = draws_of(world), draws_of(larger)
+        for before, law in one.items():
+            loss = np.abs(law - other[before]).max()
+            worst[len(before)] = max(worst.get(len(before), 0.0), loss)
+    assert 0.9 * MUCH < sum(worst.values()) <= MUCH * (1 + SLACK)
+
+
+def test_options_add_up_bins_in_order_and_put_what_is_missing_on_one_side():
+    rng = np.random.default_rng(0)
+    order = np.tile(np.arange(256), (4, 1))
+    order[2, :3] = [2, 0, 1]
+    bins = FeatureBins(np.array([3, 2, 3, 3]), np.array([4, 4, 5, 5]), np.array([0, 0, 1, 1], bool))
+    first, alone = np.array([True, False, False, False]), np.array([False, False, False, True])
+    features = np.array([[0, 1, 2], [3, -1, 0]], np.int32)
+    boxes = np.full((2, 4, 4), 0b111, np.uint64)
+    lengths = np.ones((4, 256), np.int64)
+    question = SplitQuestion(None, features, order, first, alone, bins, lengths, boxes)
+    histograms = rng.integers(0, 9, (2, 3, 5, 2))
+    splits = NodeSplits.of(histograms, question, slice(None), 0)
+    for node, k in np.argwhere(features >= 0):
+        feature, histogram = features[node, k], histograms[node, k]
+        values = bins.n_values[feature]
+        np.testing.assert_array_equal(splits.total[node, k, 0], histogram.sum(axis=0))
+        for option in range(values):
+            on_left = (
+                order[feature, option : option + 1]
+                if alone[feature]
+                else order[feature, : option + 1]
+            )
+            expected = histogram[on_left].sum(axis=0)
+            if first[feature]:
+                expected = expected + histogram[values:].sum(axis=0)
+            np.testing.assert_array_equal(splits.left[node, k, option], expected)
 
 
 def test_control_k_medians_for_the_price_of_one_are_caught():

@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.arrays import Integers
 from dpforest.forests.parameters import check_choice
 from dpforest.literature.printed.tree_errors import ErrorsWithout
 from dpforest.privacy.mechanisms.scores import STEP
-from dpforest.privacy.mechanisms.splitting import Integers
 from dpforest.records.statistics import Statistic
 from dpforest.trees.structure import Forest
 

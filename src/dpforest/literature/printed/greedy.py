@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpforest.arrays import Integers, Values
 from dpforest.forests.declared import parameter
 from dpforest.forests.greedy import GreedyForestClassifier
-from dpforest.forests.greedy_phase import Phase, Values
+from dpforest.forests.greedy_phase import Phase
 from dpforest.literature.printed.bootstrap import draw_bootstrap_samples
 from dpforest.literature.printed.flaws import (
     REASONS,
@@ -27,8 +27,6 @@ from dpforest.privacy.leaves import LeafQuestion, LeafRelease, leaf_labels
 from dpforest.privacy.mechanisms.greedy_choices import Rule
 from dpforest.trees.ensembles import keep_trees
 from dpforest.trees.structure import Forest
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.arrays import Integers
 from dpforest.privacy.accounts.spends import Amount
 from dpforest.privacy.mechanisms.draws import Draws
-from dpforest.privacy.mechanisms.splitting import NO_CANDIDATE, Answer, Integers, NodeSplits
+from dpforest.privacy.mechanisms.splitting import NO_CANDIDATE, Answer, NodeSplits
 
 Print = Literal["diprime", "thesis"]
 

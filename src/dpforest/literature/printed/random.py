@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dpforest.arrays import Values
 from dpforest.forests.random import RandomDecisionForestClassifier
-from dpforest.forests.tree_forest import Values
 from dpforest.literature.printed.mechanisms import COUNT_REASON, SMOOTH_REASON, smooth_labels
 from dpforest.literature.printed.warning import follow_the_print
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
@@ -15,7 +15,7 @@ from dpforest.privacy.desk import Desk
 from dpforest.privacy.leaves import LeafQuestion
 from dpforest.privacy.tree_payments import pay_for_choices
 from dpforest.records.statistics import LeafClassCounts, RecordCount
-from dpforest.trees.rules import auto_depth, snr_trees
+from dpforest.trees.rules import random_depth, snr_trees
 
 
 class SmoothLabelForest(RandomDecisionForestClassifier):
@@ -64,5 +64,5 @@ class SnrForest(RandomDecisionForestClassifier):
         shape = self.n_features_in_, len(self.classes_), mean_bins
         n_trees = int(snr_trees(n_records, *shape, epsilon))
         if depth == "auto":
-            depth = auto_depth(self.n_features_in_, n_records, epsilon / n_trees)
+            depth = random_depth(self.n_features_in_, n_records, epsilon / n_trees)
         return n_trees, int(depth)

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.arrays import Values
 from dpforest.records.blocks import Block
 from dpforest.tables.routing import find_leaves
 from dpforest.trees.structure import Forest
 
 ROWS = 1 << 14  # looked at together: all votes of all trees on them fit into memory
-
-Votes = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class ErrorsWithout:
     """
 
     forest: Forest
-    votes: Votes
+    votes: Values
     kept: NDArray[np.int64]
 
     @property
@@ -47,7 +46,7 @@ class ErrorsWithout:
 
 
 def wrong_trees(
-    forest: Forest, votes: Votes, bins: NDArray[np.uint8], target: NDArray[np.integer]
+    forest: Forest, votes: Values, bins: NDArray[np.uint8], target: NDArray[np.integer]
 ) -> NDArray[np.int64]:
     """For each record, the number of trees that are wrong on it by themselves."""
     says = votes.argmax(axis=1)

@@ -34,7 +34,7 @@ from dpforest.privacy.accounts.stages import (
     reasons_of,
 )
 from dpforest.privacy.accounts.writing import (
-    draw_proof,
+    proof_lines,
     require_same,
     stage_from_dict,
     stage_to_dict,
@@ -72,7 +72,7 @@ class Ledger:
         The neighbours of the guarantee. Each loss that is debited must be theirs already.
     reproducible_noise : bool
         Whether the noise follows from a seed, so that the release must not leave the house.
-    kind : {"fit", "schema", "continued fit"}
+    kind : {"fit", "schema", "continued fit", "evaluation"}
         What the budget is for.
     after : iterable of Stage
         What was spent before, with budgets of its own.
@@ -256,7 +256,7 @@ class Ledger:
         """Return the proof of the guarantee as a tree of spends, with the rule at each branch."""
         guarantee = self.guarantee
         promise = str(guarantee) if guarantee else "no guarantee: " + "; ".join(self.reasons)
-        return "\n".join([promise, *draw_proof(self._stages, self.protection), *self.notes])
+        return "\n".join([promise, *proof_lines(self._stages, self.protection), *self.notes])
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe form; exact numbers are strings.

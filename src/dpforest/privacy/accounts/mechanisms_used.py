@@ -13,7 +13,8 @@ from typing import Any
 
 from dpforest.privacy.accounts.accounting import mu_of_discrete_gaussian
 from dpforest.privacy.accounts.spends import Amount, Approximate, Gaussian, Pure, exact
-from dpforest.privacy.accounts.tree_sampling import Sampling, TreeSampling
+from dpforest.privacy.accounts.tree_sampling import TreeSampling
+from dpforest.trees.structure import Sampling
 
 _OTHER_MACHINES = 1 + 1e-9  # logarithms may differ in their last digits from one to the next
 

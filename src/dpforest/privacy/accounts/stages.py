@@ -18,7 +18,7 @@ from dpforest.privacy.accounts.guarantee import pair
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Amount, Branch, Cost, Entry, exact, rounded_up
 
-Kind = Literal["schema", "fit", "continued fit", "failed fit"]
+Kind = Literal["schema", "fit", "continued fit", "failed fit", "evaluation"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Stage:
 
     Parameters
     ----------
-    kind : {"schema", "fit", "continued fit", "failed fit"}
+    kind : {"schema", "fit", "continued fit", "failed fit", "evaluation"}
         What the releases were made for.
     budget_epsilon, budget_delta : float or Fraction
         As in `Ledger`.

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from dpforest.privacy.accounts.spends import Amount, exact
-
-Sampling = Literal["shared", "disjoint", "without_replacement"]
-"""Which records a tree sees: all of them, those dealt to it alone, or a sample of its own."""
+from dpforest.trees.structure import Sampling
 
 SAFE = Fraction(1) - Fraction(1, 1 << 40)  # rounds the logarithms below to the safe side
 

@@ -28,13 +28,13 @@ _RULES = {
 }
 
 
-def draw(entries: Sequence[Entry]) -> Iterator[str]:
+def entry_lines(entries: Sequence[Entry]) -> Iterator[str]:
     """Yield the lines of a tree: an entry a line, the parts of a branch indented below it.
 
     Examples
     --------
     >>> leaf = Spend("class counts of a leaf", "discrete Laplace", Pure(0.01))
-    >>> for line in draw([Branch("leaves of a tree", "parallel", (leaf,), times=256)]):
+    >>> for line in entry_lines([Branch("leaves of a tree", "parallel", (leaf,), times=256)]):
     ...     print(line)
     └─ leaves of a tree: epsilon = 0.01 [256 times, parallel: disjoint records, largest counts]
        └─ class counts of a leaf: discrete Laplace, epsilon = 0.01
@@ -43,17 +43,17 @@ def draw(entries: Sequence[Entry]) -> Iterator[str]:
         is_last = position == len(entries)
         yield ("└─ " if is_last else "├─ ") + _line(entry)
         if isinstance(entry, Branch):
-            for line in draw(entry.parts):
+            for line in entry_lines(entry.parts):
                 yield ("   " if is_last else "│  ") + line
 
 
-def draw_proof(stages: Sequence[Stage], protection: Protection) -> Iterator[str]:
+def proof_lines(stages: Sequence[Stage], protection: Protection) -> Iterator[str]:
     """Yield the lines of a ledger's proof: one budget and its entries, or stages that add up."""
     if len(stages) == 1:
         (stage,) = stages
         yield f"budget: {pair(stage.budget_epsilon, stage.budget_delta)} [filter: fixed budget]"
         yield f"total: {stage.argument()}" if stage.entries else stage.argument()
-        yield from draw(stage.entries)
+        yield from entry_lines(stage.entries)
         return
     yield "odometer: stages add up"
     for position, stage in enumerate(stages, start=1):
@@ -65,7 +65,7 @@ def draw_proof(stages: Sequence[Stage], protection: Protection) -> Iterator[str]
             ("└─ " if is_last else "├─ ")
             + f"{stage.kind}: {spent} of the budget {budget}{whom}: {stage.argument()}"
         )
-        for line in draw(stage.entries):
+        for line in entry_lines(stage.entries):
             yield ("   " if is_last else "│  ") + line
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpforest.arrays import Integers
 from dpforest.privacy.mechanisms import selection
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.privacy.mechanisms.randomness import RandomBits
-
-Integers = NDArray[np.int64]
 
 
 class Draws:
@@ -47,9 +47,19 @@ class Draws:
         """Secret uniform draws from 0, ..., m - 1: coins of records, never released."""
         return self.bits.uniform_below(m, size)
 
+    def joins(self, chances: Integers, out_of: int) -> NDArray[np.bool_]:
+        """Whether each record joins a sample: a secret coin each, of its chance in so many."""
+        return self.below(out_of, len(chances)) < chances
+
     def add_noise(self, noise: AdditiveNoise, totals: Integers) -> Integers:
         """The totals with noise."""
         return noise.added_to(totals, self.bits)
+
+    def count_levels(
+        self, noise: AdditiveNoise, levels: Sequence[Any], counts: Integers, threshold: int
+    ) -> Integers:
+        """Noisy counts of the values that occur; those that reach the threshold may be named."""
+        return self.add_noise(noise, counts)
 
     def permute_and_flip(
         self,

@@ -11,11 +11,12 @@ from typing import Literal
 
 import numpy as np
 
+from dpforest.arrays import Integers
 from dpforest.privacy.accounts.spends import Amount
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.scores import Score, score_of
 from dpforest.privacy.mechanisms.scores import ScoreName as ScoreName
-from dpforest.privacy.mechanisms.splitting import NO_CANDIDATE, Integers, NodeSplits
+from dpforest.privacy.mechanisms.splitting import NO_CANDIDATE, NodeSplits
 from dpforest.trees.attribute_grower import AttributeQuestion
 from dpforest.trees.level_grower import SplitQuestion
 

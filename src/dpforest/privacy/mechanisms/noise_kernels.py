@@ -13,8 +13,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from dpforest.arrays import Integers
+
 Bytes = NDArray[np.uint8]
-Integers = NDArray[np.int64]
 
 
 def _compiled(function: Any) -> Any:

@@ -31,8 +31,9 @@ from typing import Literal
 
 import numpy as np
 
+from dpforest.arrays import Integers
 from dpforest.privacy.mechanisms import split_kernels
-from dpforest.privacy.mechanisms.splitting import CLASS_STEP, Integers
+from dpforest.privacy.mechanisms.splitting import CLASS_STEP
 
 ScoreName = Literal["gini", "information_gain", "max", "f_max"]
 STEP = CLASS_STEP**2  # scores but that of the max operator are counted in 1 / 1024

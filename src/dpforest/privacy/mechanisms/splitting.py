@@ -25,12 +25,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.arrays import Integers
 from dpforest.privacy.accounts.spends import Amount
 from dpforest.privacy.mechanisms import split_kernels
 from dpforest.privacy.mechanisms.draws import Draws
-from dpforest.trees.level_grower import Choice, SplitQuestion
+from dpforest.trees.level_grower import SplitChoice, SplitQuestion
 
-Integers = NDArray[np.int64]
 Answer = tuple[Integers, Integers]
 
 CLASS_STEP = 32  # the target vector of a class has this length: errors are counted in 1 / 1024
@@ -144,7 +144,7 @@ def median_cut(splits: NodeSplits, epsilon: Amount, draws: Draws) -> Integers:
     )
 
 
-def choose_splits(splits: NodeSplits, choice: Choice, epsilon: Amount, draws: Draws) -> Answer:
+def choose_splits(splits: NodeSplits, choice: SplitChoice, epsilon: Amount, draws: Draws) -> Answer:
     """The candidate and the option of every node, for epsilon a node.
 
     - ``"pay"``: a median cut for each of K candidates at epsilon / (2 K), then permute-and-flip

@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpforest.arrays import Values
 from dpforest.trees.workloads.lattice import Attributes
-
-Values = NDArray[np.float64]
 
 
 class Estimate(Protocol):

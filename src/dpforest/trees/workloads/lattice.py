@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Values = NDArray[np.float64]
+from dpforest.arrays import Values
+
 Attributes = tuple[int, ...]
 
 

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dpforest.arrays import Values
 from dpforest.trees.workloads.estimates import Estimate
 from dpforest.trees.workloads.lattice import Attributes, product_over
 
 Domain = tuple[int, ...]
-Values = NDArray[np.float64]
 
 
 class Workload(Protocol):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dpforest.arrays import Values
 from dpforest.trees.workloads.estimates import Estimate
 from dpforest.trees.workloads.lattice import (
     Attributes,
@@ -21,8 +22,6 @@ from dpforest.trees.workloads.lattice import (
     subset_index,
 )
 from dpforest.trees.workloads.linear import Domain
-
-Values = NDArray[np.float64]
 
 NUMBERS_AT_ONCE = 1 << 22  # held at a time while queries are projected or cells are tallied
 

@@ -10,13 +10,15 @@ from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.mechanisms.strategies import Identity, choose_strategy, expected_error
 from dpforest.privacy.mechanisms.strategies.choose import STRATEGIES, build_strategy
 from dpforest.privacy.mechanisms.strategies.optimise import (
-    _MarginalSearch,
     best_kronecker,
-    best_marginals,
     best_mixture,
     best_p_identity,
-    best_residuals,
     best_rows,
+)
+from dpforest.privacy.mechanisms.strategies.optimise_marginals import (
+    _MarginalSearch,
+    best_marginals,
+    best_residuals,
 )
 from dpforest.trees.workloads import Paths, Rows, Votes, marginals
 from dpforest.trees.workloads.lattice import attributes_of, product_over, subset_index

@@ -6,6 +6,7 @@ from scipy import sparse
 
 from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.mechanisms.strategies import (
+    ONE_COUNT,
     Change,
     Direct,
     Finer,
@@ -15,6 +16,7 @@ from dpforest.privacy.mechanisms.strategies import (
     WeightedMarginals,
     WeightedResiduals,
     expected_error,
+    measured,
     noise_for,
 )
 from dpforest.trees.workloads import KroneckerUnion, Paths, Rows, Votes, marginals
@@ -65,7 +67,8 @@ def strategies():
             (3, 2, 2, 1, 1, 4, 1, 1),
         ),
         "kronecker": Kronecker(
-            tuple(np.vstack([5 * np.eye(n), np.ones(n)]).astype(int) for n in DOMAIN)
+            # Columns of unequal norms: only the largest will do.
+            tuple(np.vstack([5 * np.eye(n), 1 + np.arange(n)]).astype(int) for n in DOMAIN)
         ),
         "p_identity": PIdentity(DOMAIN, rng.integers(1, 5, N_CELLS), rows),
     }
@@ -151,6 +154,44 @@ def test_direct_answers_are_the_queries_themselves(workload):
     exact = workload.matrix().toarray() @ table.reshape(N_CELLS, 2)
     np.testing.assert_array_equal(strategy.measure(tables), exact)
     np.testing.assert_array_equal(strategy.answer(workload, strategy.measure(tables)), exact)
+
+
+def test_noise_of_direct_answers_is_for_the_largest_column(workload):
+    w = np.abs(workload.matrix().toarray())
+    if not workload.whole:
+        return
+    assert Direct(workload).norm(1) >= w.sum(axis=0).max()
+    assert Direct(workload).norm(2) >= (w**2).sum(axis=0).max()
+    assert Direct(workload, sensitivity=99).norm(2) == 99**2
+
+
+def test_tables_of_another_shape_are_refused():
+    """Their cells would be weighted by more rows than the norm counts."""
+    strategy = strategies()["marginals"]
+    tables = [np.ones((*(DOMAIN[i] for i in s), 2), np.int64) for s in strategy.tables]
+    assert measured(strategy, tables, 2).shape == (24 + 3 + 8 + 1, 2)
+    for wrong in (np.ones((3, 2, 4, 3), int), np.ones((3, 2, 8, 2), int), np.ones((24, 2), int)):
+        with pytest.raises(ValueError, match="nothing was released"):
+            measured(strategy, [wrong, *tables[1:]], 2)
+
+
+@pytest.mark.parametrize("name", strategies())
+@pytest.mark.parametrize("price", [Pure("1/2"), Gaussian(0.5)], ids=str)
+@pytest.mark.parametrize("steps", [1, 2, 6])
+@pytest.mark.parametrize("change", [ONE_COUNT, Change(2, 4), Change(2, 2)], ids=str)
+def test_noise_is_for_the_worst_pair_of_neighbours_and_hardly_more(name, price, steps, change):
+    """Steps records of the heaviest column, each with the largest change of its classes."""
+    strategy = strategies()[name]
+    made = noise_for(strategy, price, steps, change).made
+    a = np.abs(dense(strategy))
+    if isinstance(price, Pure):
+        assert made.sensitivity == steps * change.l1 * a.sum(axis=0).max()
+        assert made.scale >= made.sensitivity / price.epsilon
+    else:
+        worst = steps * np.sqrt(change.l2_squared * (a**2).sum(axis=0).max())
+        assert made.sensitivity == pytest.approx(worst, rel=1e-14)
+        assert made.sensitivity >= worst
+        assert made.sigma2 - 4 >= (made.sensitivity / price.mu) ** 2 * (1 - 1e-14)
 
 
 def test_unmeasured_queries_have_infinite_error():

@@ -7,7 +7,7 @@ Workloads (`dpforest.trees.workloads`) say what is asked, strategies what is mea
 
 from dpforest.privacy.mechanisms.strategies.choose import (
     STRATEGIES,
-    Choice,
+    StrategyChoice,
     StrategyName,
     choose_strategy,
 )
@@ -38,13 +38,13 @@ __all__ = [
     "STRATEGIES",
     "TWO_HALVES",
     "Change",
-    "Choice",
     "Direct",
     "Finer",
     "Identity",
     "Kronecker",
     "PIdentity",
     "Strategy",
+    "StrategyChoice",
     "StrategyName",
     "WeightedMarginals",
     "WeightedResiduals",

@@ -24,11 +24,13 @@ from dpforest.privacy.mechanisms.strategies.matrices import (
     Strategy,
 )
 from dpforest.privacy.mechanisms.strategies.optimise import (
-    MAX_TABLE_CELLS,
     best_kronecker,
-    best_marginals,
     best_mixture,
     best_p_identity,
+)
+from dpforest.privacy.mechanisms.strategies.optimise_marginals import (
+    MAX_TABLE_CELLS,
+    best_marginals,
     best_residuals,
 )
 from dpforest.trees.workloads.linear import Rows, Workload
@@ -50,7 +52,7 @@ FINE_NORM = 256  # grid steps that Gaussian noise should be calibrated to, at le
 
 
 @dataclass(frozen=True)
-class Choice:
+class StrategyChoice:
     """A chosen strategy.
 
     Parameters
@@ -70,7 +72,7 @@ class Choice:
 
 def choose_strategy(
     workload: Workload, price: Price, among: tuple[str, ...] | None = None, steps: int = 1
-) -> Choice:
+) -> StrategyChoice:
     """The strategy with the least expected error for a workload.
 
     Parameters
@@ -86,7 +88,7 @@ def choose_strategy(
 
     Returns
     -------
-    Choice
+    StrategyChoice
 
     Examples
     --------
@@ -111,7 +113,7 @@ def choose_strategy(
         )
     errors = {name: expected_error(workload, s, price) for name, s in found.items()}
     best = min(errors, key=lambda name: errors[name])
-    return Choice(best, found[best], errors[best], errors)
+    return StrategyChoice(best, found[best], errors[best], errors)
 
 
 def build_strategy(name: str, workload: Workload, order: Order) -> Strategy | None:

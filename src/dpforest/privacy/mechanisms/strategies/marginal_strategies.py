@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpforest.arrays import Integers, Values
 from dpforest.privacy.mechanisms.strategies.matrices import Order
 from dpforest.trees.workloads.estimates import Residuals, residual_parts
 from dpforest.trees.workloads.lattice import (
@@ -19,9 +19,6 @@ from dpforest.trees.workloads.lattice import (
     superset_sums,
 )
 from dpforest.trees.workloads.linear import Domain, Workload
-
-Values = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -23,15 +23,13 @@ from functools import cached_property
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from dpforest.arrays import Integers, Values
 from dpforest.trees.workloads.estimates import FullTable, SomeTables
 from dpforest.trees.workloads.lattice import Attributes
 from dpforest.trees.workloads.linear import Domain, Workload, apply_along
 
-Values = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Order = Literal[1, 2]
 
 

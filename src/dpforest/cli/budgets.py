@@ -1,0 +1,108 @@
+"""``dpforest budget``: one budget for everything that is done with a table."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from dpforest.exceptions import BudgetExceededError
+from dpforest.forests.base import PrivateEstimator
+from dpforest.privacy.accounts.budget import Budget
+from dpforest.privacy.accounts.protection import Protection
+
+app = typer.Typer(
+    help="One budget for everything that is done with a table.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+BudgetIn = Annotated[Path, typer.Argument(metavar="FILE", help="A budget that create made.")]
+AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
+
+
+@app.command()
+def create(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to make.")],
+    epsilon: Annotated[float, typer.Option(help="What everything may cost together.")],
+    table: Annotated[str, typer.Option(help="A public name of the table.")],
+    delta: Annotated[float, typer.Option(help="Goes with epsilon; Gaussian noise needs it.")] = 0.0,
+    neighbors: Annotated[
+        Literal["add_remove", "replace_one"], typer.Option(help="Which tables are neighbours.")
+    ] = "add_remove",
+    max_records_per_group: Annotated[
+        int | None, typer.Option(help="Protect persons, each with at most so many records.")
+    ] = None,
+    set_aside: Annotated[
+        tuple[float, float],
+        typer.Option(help="Epsilon and delta that Gaussian releases leave to pure ones."),
+    ] = (0.0, 0.0),
+) -> None:
+    """Make a budget."""
+    protects = Protection(neighbors)
+    if max_records_per_group is not None:
+        protects = Protection(neighbors, "group", max_records_per_group)
+    budget = Budget.create(
+        path, epsilon=epsilon, delta=delta, table=table, protects=protects, set_aside=set_aside
+    )
+    typer.echo(budget)
+
+
+@app.command()
+def show(
+    path: BudgetIn,
+    epsilon: Annotated[float, typer.Option(help="Of one more use, for the forecast.")] = 0.5,
+    delta: Annotated[float, typer.Option(help="Goes with it.")] = 0.0,
+    as_json: AsJson = False,
+) -> None:
+    """Print the total, what is left, every use, and how many more there is room for."""
+    budget = Budget.open(path)
+    more = budget.forecast(epsilon=epsilon, delta=delta)
+    if as_json:
+        asked = {"epsilon": epsilon, "delta": delta, "uses": more}
+        typer.echo(json.dumps(budget.to_dict() | {"forecast": asked}))
+        return
+    typer.echo(f"{budget}\nforecast: {more} more at epsilon = {epsilon:g}, delta = {delta:g}")
+
+
+@app.command()
+def history(path: BudgetIn, as_json: AsJson = False) -> None:
+    """Print every use: who, what, when, which model, what it counts."""
+    entries = Budget.open(path).history()
+    if as_json:
+        typer.echo(json.dumps([asdict(entry) for entry in entries]))
+        return
+    for entry in entries:
+        typer.echo(entry)
+
+
+@app.command()
+def check(path: BudgetIn, as_json: AsJson = False) -> None:
+    """Check the file, every use and all sums; exits with 1 when something is wrong."""
+    problems = Budget.open(path).check()
+    if as_json:
+        typer.echo(json.dumps({"problems": problems}))
+    else:
+        typer.echo("\n".join(problems) or "all is well: every use and all sums fit")
+    if problems:
+        raise typer.Exit(1)
+
+
+def check_paid(path: Path, epsilon: float | None) -> None:
+    """Refuse a schema that leaks beside a budget, and a file that is none."""
+    if epsilon is None:
+        raise ValueError("--budget goes with --epsilon: a schema that leaks is not paid for")
+    Budget.open(path)
+
+
+def require_room(path: Path | None, model: PrivateEstimator) -> None:
+    """Refuse what the budget has no room for before the table is opened; fit reserves it."""
+    if path is None:
+        return
+    asked = {"epsilon": model.epsilon, "delta": getattr(model, "delta", 0.0)}
+    if not Budget.open(path).forecast(**asked):
+        raise BudgetExceededError(
+            f"--budget {path} has no room for epsilon = {asked['epsilon']:g}, delta = "
+            f"{asked['delta']:g}; nothing was read. 'dpforest budget show {path}' says what is left"
+        )

@@ -1,0 +1,65 @@
+"""``dpforest evaluate``: how good a saved model is on a private table, for a price."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpforest.cli import inputs, tables
+from dpforest.cli.commands import Groups, MaxRecords, ModelIn, Seed, TableIn, app
+from dpforest.cli.console import working
+from dpforest.forests.saving import load_model
+
+
+@app.command()
+def evaluate(
+    model: ModelIn,
+    table: TableIn,
+    epsilon: Annotated[float, typer.Option(help="The privacy budget.")],
+    delta: Annotated[float, typer.Option(help="Above 0 for Gaussian noise.")] = 0.0,
+    target: Annotated[
+        str | None, typer.Option(help="The column of the truth; else the schema's target.")
+    ] = None,
+    groups: Groups = None,
+    max_records_per_group: MaxRecords = None,
+    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A JSON file to write.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output.")] = False,
+    random_state: Seed = None,
+) -> None:
+    """Measure a saved model on a private table; print figures, intervals and the ledger."""
+    from dpforest.evaluation import evaluate as measure
+
+    if output is not None:
+        tables.check_output(output)
+        inputs.check_new(output, force)
+    forest = load_model(model)
+    column = inputs.target_column(forest.schema_, target)
+    person = [] if groups is None else [groups]
+    names = forest.schema_.feature_names
+    with working("reading"):
+        data = tables.read_table(table, [*names, column, *person])
+    with working("evaluating"):
+        found = measure(
+            forest,
+            data.select(names),
+            data.column(column),
+            epsilon=epsilon,
+            delta=delta,
+            groups=None if groups is None else data.column(groups),
+            max_records_per_group=max_records_per_group,
+            level=level,
+            random_state=random_state,
+        )
+    written = json.dumps(found.to_dict(), indent=2, ensure_ascii=False)
+    # Printed first: what is paid for must not be lost to a full disk.
+    typer.echo(written if as_json else f"{found}\n\n{found.ledger.explain()}")
+    if output is not None:
+        output.write_text(written + "\n", encoding="utf-8")
+        typer.echo(f"saved to {output}", err=True)
