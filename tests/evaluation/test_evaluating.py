@@ -227,6 +227,13 @@ def test_models_without_probabilities_have_figures_of_labels_only():
     assert "ROC" not in str(found)
 
 
+@pytest.mark.parametrize("seed", [None, 0])
+def test_an_evaluation_with_a_seed_is_none_to_give_away(seed):
+    for model, y, bounds in ((BINARY, TWO, {}), (LINE, NUMBER, {"bounds": (-8, 8)})):
+        ledger = evaluate(model, X[:50], y[:50], epsilon=1.0, random_state=seed, **bounds).ledger
+        assert ledger.releasable == ledger.guarantee.releasable == (seed is None)
+
+
 def test_persons_are_protected_and_their_records_bounded():
     persons = np.arange(len(X)) // 8
     found = evaluate(

@@ -90,12 +90,19 @@ def test_a_newer_file_asks_for_an_upgrade(saved):
         load_model(path)
 
 
-def put_code(header, blobs):
-    """Leaf values as a pickle, which runs code when it is read, with a checksum that fits."""
+def put_array(header, blobs, name, array):
+    """Another array, with a checksum that fits."""
     buffer = io.BytesIO()
-    np.save(buffer, np.array([[Ran()]], dtype=object), allow_pickle=True)
-    blobs["arrays/leaf_values.npy"] = buffer.getvalue()
-    header["sha256"]["leaf_values"] = hashlib.sha256(buffer.getvalue()).hexdigest()
+    np.save(buffer, array, allow_pickle=True)
+    blobs[f"arrays/{name}.npy"] = buffer.getvalue()
+    header["sha256"][name] = hashlib.sha256(buffer.getvalue()).hexdigest()
+
+
+def ask_for_the_last_feature(header, blobs):
+    """All nodes ask for one feature more than there are: compiled code would not notice."""
+    feature = np.load(io.BytesIO(blobs["arrays/forest.feature.npy"]))
+    n_features = len(header["facts"]["schema"]["features"])
+    put_array(header, blobs, "forest.feature", np.full_like(feature, n_features))
 
 
 class Ran:
@@ -106,7 +113,8 @@ class Ran:
 
 
 DAMAGE = {
-    "code": put_code,
+    "code": lambda h, b: put_array(h, b, "leaf_values", np.array([[Ran()]], dtype=object)),
+    "another feature": ask_for_the_last_feature,
     "another format": lambda h, b: h.update(format="pickle"),
     "changed array": lambda h, b: b.update(
         {"arrays/leaf_values.npy": b["arrays/leaf_values.npy"][:-8] + b"\1" * 8}
