@@ -11,6 +11,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.svm import LinearSVC
 
 from dpforest import (
+    Budget,
+    BudgetExceededError,
     Ledger,
     MatrixForestPredictor,
     PrivateForestClassifier,
@@ -202,6 +204,19 @@ def test_our_regressors_know_their_bounds():
     assert found.r2.low < forest.score(X, NUMBER) < found.r2.high
 
 
+def test_a_shared_budget_is_debited_and_refuses_what_it_has_no_room_for(tmp_path):
+    budget = Budget.create(tmp_path / "b.db", epsilon=1.0, delta=1e-6, table="held out")
+    evaluate(BINARY, X, TWO, epsilon=0.3, budget=budget)
+    with pytest.raises(SchemaError):
+        evaluate(BINARY, X, MORE, epsilon=0.3, budget=budget)
+    evaluate(LINE, X, NUMBER, epsilon=0.3, delta=1e-7, bounds=(-8, 8), budget=budget.path)
+    ends = [(entry.what, entry.state) for entry in budget.history()]
+    assert ends == [("evaluation", end) for end in ("released", "failed", "released")]
+    with pytest.raises(BudgetExceededError):
+        evaluate(Untouched(), X, MORE, epsilon=0.9, budget=budget)
+    assert budget.check() == []
+
+
 def test_models_without_probabilities_have_figures_of_labels_only():
     model = LinearSVC().fit(X[:500], TWO[:500])
     found = evaluate(model, X, TWO, epsilon=0.5, random_state=0)
@@ -210,6 +225,13 @@ def test_models_without_probabilities_have_figures_of_labels_only():
     assert found.roc is None
     assert [entry.label for entry in found.ledger.entries] == ["confusion matrix"]
     assert "ROC" not in str(found)
+
+
+@pytest.mark.parametrize("seed", [None, 0])
+def test_an_evaluation_with_a_seed_is_none_to_give_away(seed):
+    for model, y, bounds in ((BINARY, TWO, {}), (LINE, NUMBER, {"bounds": (-8, 8)})):
+        ledger = evaluate(model, X[:50], y[:50], epsilon=1.0, random_state=seed, **bounds).ledger
+        assert ledger.releasable == ledger.guarantee.releasable == (seed is None)
 
 
 def test_persons_are_protected_and_their_records_bounded():

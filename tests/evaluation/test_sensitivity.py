@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from dpforest import evaluate
+from dpforest.audit import Table, replay
+from dpforest.audit.shown import Shown, digest
 from dpforest.privacy.accounts.spends import Gaussian
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.draws import Draws
@@ -200,3 +202,28 @@ def test_what_is_asked_and_paid_does_not_depend_on_the_records():
         found = evaluate(Softmax(4), X, y, epsilon=0.5, random_state=which)
         spent.append(found.ledger.entries)
     assert spent[0] == spent[1]
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("protection", ["add_remove", "person", "replace_one"])
+def test_replays_hold_and_what_is_shown_follows_from_what_was_released(kind, protection):
+    here, there, options = ODD[protection]
+
+    def run_on(table, draws):
+        more = {} if table.groups is None else {"groups": table.groups}
+        bounds = {"bounds": (-5, 5)} if kind == "numbers" else {}
+        found = evaluate(
+            MODELS[kind], table.X, table.y, epsilon=0.5, draws=draws, **options, **more, **bounds
+        )
+        shown = {name: digest(part) for name, part in found.to_dict().items() if name != "ledger"}
+        return Shown(found.ledger, shown)
+
+    tables = []
+    for odd, which in ((here, 0), (there, 1)):
+        X, y, groups = table(kind, odd, which)
+        persons = "max_records_per_group" in options
+        tables.append(Table(X, y, groups if persons else None))
+    report = replay(run_on, *tables, max_records_per_group=options.get("max_records_per_group"))
+    assert report.holds
+    if protection != "replace_one":  # where some sums stay as they are
+        assert report.largest_pure_loss == pytest.approx(0.5)

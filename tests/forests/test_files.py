@@ -1,6 +1,8 @@
 """Model files: whole or refused, checked against their own ledger, never in another's place."""
 
 import copy
+import hashlib
+import io
 import json
 import math
 import os
@@ -8,6 +10,7 @@ import re
 import threading
 import zipfile
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -87,7 +90,31 @@ def test_a_newer_file_asks_for_an_upgrade(saved):
         load_model(path)
 
 
+def put_array(header, blobs, name, array):
+    """Another array, with a checksum that fits."""
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=True)
+    blobs[f"arrays/{name}.npy"] = buffer.getvalue()
+    header["sha256"][name] = hashlib.sha256(buffer.getvalue()).hexdigest()
+
+
+def ask_for_the_last_feature(header, blobs):
+    """All nodes ask for one feature more than there are: compiled code would not notice."""
+    feature = np.load(io.BytesIO(blobs["arrays/forest.feature.npy"]))
+    n_features = len(header["facts"]["schema"]["features"])
+    put_array(header, blobs, "forest.feature", np.full_like(feature, n_features))
+
+
+class Ran:
+    """What runs when a pickle of it is read."""
+
+    def __reduce__(self):
+        return pytest.fail, ("a model file ran code",)
+
+
 DAMAGE = {
+    "code": lambda h, b: put_array(h, b, "leaf_values", np.array([[Ran()]], dtype=object)),
+    "another feature": ask_for_the_last_feature,
     "another format": lambda h, b: h.update(format="pickle"),
     "changed array": lambda h, b: b.update(
         {"arrays/leaf_values.npy": b["arrays/leaf_values.npy"][:-8] + b"\1" * 8}
@@ -348,6 +375,26 @@ def test_of_many_saves_at_once_one_wins_and_the_others_hear_of_it(
     assert len(refused) == 7
     assert os.listdir(tmp_path) == ["model.dpforest"]
     load_model(path)
+
+
+def test_a_name_that_is_taken_at_the_last_moment_is_not_overwritten(saved, monkeypatch, tmp_path):
+    """Whatever gives the file its name, another process was a moment faster."""
+    forest, _ = saved
+    path = tmp_path / "other.dpforest"
+    link, replace = os.link, Path.replace
+
+    def others_first(step):
+        def slower(source, target):
+            path.write_bytes(b"theirs")
+            return step(source, target)
+
+        return slower
+
+    monkeypatch.setattr("dpforest.forests.files.os.link", others_first(link))
+    monkeypatch.setattr(Path, "replace", others_first(replace))
+    with pytest.raises(FileExistsError):
+        forest.save(path)
+    assert path.read_bytes() == b"theirs"
 
 
 def test_a_write_that_fails_leaves_nothing(saved, monkeypatch, tmp_path):

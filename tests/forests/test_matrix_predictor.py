@@ -258,3 +258,15 @@ def test_the_baseline_has_noise_for_every_query_and_every_tree(data):
         model.predict(data[0][:b])
         (spend,) = model.ledger_.entries
         assert spend.made == DiscreteLaplace(Fraction(b * counted, 2), b * counted)
+
+
+def test_hard_leaves_vote_once_however_many_records_they_have(data):
+    """Without noise, twice the records make the counts of leaves twice as large and no vote."""
+    X, y = np.repeat(data[0], 2, axis=0), np.repeat(data[1], 2)
+    settings = {"mode": "subsample", "strategy": "identity", "epsilon": math.inf, "n_ensembles": 1}
+    hard, counts = (
+        make(voting=voting, **settings).fit(X, y).votes(X[:40]) for voting in ("hard", "weighted")
+    )
+    assert hard.sum(axis=1).max() <= 6  # one vote a tree
+    assert (hard.sum(axis=1) > 4).all()
+    assert (counts.sum(axis=1) > 6).all()  # the control: counts are more than votes

@@ -12,14 +12,15 @@ def test_tables_count_what_a_plain_loop_counts():
     sizes = (3, 2, 4)
     bins = np.column_stack([rng.integers(0, n, 200) for n in sizes]).astype(np.uint8)
     codes = rng.integers(0, 2, 200).astype(np.int32)
-    statistic = TableCounts(((0, 2), (), (1,)), sizes, 2)
+    statistic = TableCounts(((0, 2), (), (1,), (2, 0)), sizes, 2)
     total = np.zeros(statistic.shape, np.int64)
     for half in (slice(0, 70), slice(70, 200)):
         statistic.add(Block(bins, codes, None).rows(half), total)
-    pairs, everything, second = statistic.split(total)
+    pairs, everything, second, turned = statistic.split(total)
     assert pairs.shape == (3, 4, 2)
     for a, c, k in np.ndindex(3, 4, 2):
         assert pairs[a, c, k] == ((bins[:, 0] == a) & (bins[:, 2] == c) & (codes == k)).sum()
+    np.testing.assert_array_equal(turned, pairs.transpose(1, 0, 2))  # axes in the order asked for
     np.testing.assert_array_equal(everything, np.bincount(codes))
     np.testing.assert_array_equal(second.sum(axis=1), np.bincount(bins[:, 1]))
 

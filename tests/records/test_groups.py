@@ -41,6 +41,7 @@ def test_integers_are_compared_exactly(make):
     [
         [1, 2.0**53],
         [2**53, 2.0**53],  # equal, whichever comes first
+        pd.Series([2**53, 2.0**53], dtype=object),
         np.array([0.5, 1.0]),
         [Decimal("0.5"), 1],
         ["a", "9007199254740992.0"],

@@ -1,8 +1,11 @@
 """A row of an outcome is about one record alone, and says what is true of it."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
+from dpforest.exceptions import SchemaError
 from dpforest.records.outcomes import class_outcomes, number_outcomes, predict_rows
 
 X = np.array([[0.2], [0.7], [0.9], [0.4]])
@@ -84,5 +87,22 @@ def test_one_by_one_asks_about_one_record_at_a_time():
         sizes.append(len(rows))
         return np.asarray(rows)[:, 0]
 
-    assert predict_rows(predict, X.tolist(), True).tolist() == X[:, 0].tolist()
-    assert sizes == [1, 1, 1, 1]
+    for table in (X, X.tolist(), pd.DataFrame(X), pl.DataFrame(X)):
+        sizes.clear()
+        assert predict_rows(predict, table, True).tolist() == X[:, 0].tolist()
+        assert sizes == [1, 1, 1, 1]
+
+
+def test_the_other_class_is_that_of_the_coin():
+    labels, every = ["a", "b", "c"] * 2, np.full((6, 1), 0.5)
+    assert outcomes(every, labels, [0] * 6)[:, 4].tolist() == [1, 2, 0] * 2
+    assert outcomes(every, labels, [1] * 6)[:, 4].tolist() == [2, 0, 1] * 2
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_an_answer_for_each_label_is_expected(n):
+    labels = (["a"] * 5)[:n]
+    with pytest.raises(SchemaError, match="different lengths"):
+        outcomes(X, labels, [0] * 5, scores=False)
+    with pytest.raises(SchemaError, match="different lengths"):
+        number_outcomes(Model3(), X, np.zeros(n), (0, 1), one_by_one=False)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpforest.tables import threads
@@ -18,6 +18,9 @@ MANY = 8 * ROWS_WORTH_A_THREAD
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10 * ROWS_WORTH_A_THREAD), st.none() | st.integers(1, 9))
+@example(MANY + 7, 2)
+@example(MANY + 7, 3)
+@example(MANY + 7, 8)
 def test_every_row_is_worked_on_once_and_in_order(n_rows, n_jobs):
     parts = map_rows(lambda rows: rows, n_rows, n_jobs)
     assert parts[0].start == 0

@@ -72,7 +72,7 @@ class Chain:
         """Run the chain on a table."""
         model: PrivateEstimator = clone(self.estimator)
         seed = model.random_state if isinstance(model.random_state, int) else STRUCTURE
-        model.set_params(random_state=seed, n_jobs=1, verbose=False)
+        model.set_params(random_state=seed, n_jobs=1, verbose=False, budget=None)
         seen: dict[str, Any] = {}
         if self.inferred:
             model.set_params(schema=self._infer(table, draws))

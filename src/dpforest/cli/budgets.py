@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import typer
 
 from dpforest.exceptions import BudgetExceededError
-from dpforest.forests.base import PrivateEstimator
 from dpforest.privacy.accounts.budget import Budget
 from dpforest.privacy.accounts.protection import Protection
 
@@ -96,13 +95,12 @@ def check_paid(path: Path, epsilon: float | None) -> None:
     Budget.open(path)
 
 
-def require_room(path: Path | None, model: PrivateEstimator) -> None:
-    """Refuse what the budget has no room for before the table is opened; fit reserves it."""
+def require_room(path: Path | None, epsilon: float, delta: float) -> None:
+    """Refuse what the budget has no room for before the table is opened; it is reserved later."""
     if path is None:
         return
-    asked = {"epsilon": model.epsilon, "delta": getattr(model, "delta", 0.0)}
-    if not Budget.open(path).forecast(**asked):
+    if not Budget.open(path).forecast(epsilon=epsilon, delta=delta):
         raise BudgetExceededError(
-            f"--budget {path} has no room for epsilon = {asked['epsilon']:g}, delta = "
-            f"{asked['delta']:g}; nothing was read. 'dpforest budget show {path}' says what is left"
+            f"--budget {path} has no room for epsilon = {epsilon:g}, delta = "
+            f"{delta:g}; nothing was read. 'dpforest budget show {path}' says what is left"
         )

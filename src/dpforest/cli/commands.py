@@ -93,7 +93,7 @@ def fit(
         random_state=random_state,
         budget=budget,
     )
-    budgets.require_room(budget, model)
+    budgets.require_room(budget, model.epsilon, getattr(model, "delta", 0.0))
     with working("reading"):
         person = [] if groups is None else [groups]
         data = tables.read_table(table, [*declared.feature_names, column, *person])

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from dpforest.cli import inputs, tables
-from dpforest.cli.commands import Groups, MaxRecords, ModelIn, Seed, TableIn, app
+from dpforest.cli import budgets, inputs, tables
+from dpforest.cli.commands import Groups, MaxRecords, ModelIn, Seed, SharedBudget, TableIn, app
 from dpforest.cli.console import working
 from dpforest.forests.saving import load_model
 
@@ -31,6 +31,7 @@ def evaluate(
         Path | None, typer.Option("--output", "-o", help="A JSON file to write.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output.")] = False,
+    budget: SharedBudget = None,
     random_state: Seed = None,
 ) -> None:
     """Measure a saved model on a private table; print figures, intervals and the ledger."""
@@ -39,6 +40,7 @@ def evaluate(
     if output is not None:
         tables.check_output(output)
         inputs.check_new(output, force)
+    budgets.require_room(budget, epsilon, delta)
     forest = load_model(model)
     column = inputs.target_column(forest.schema_, target)
     person = [] if groups is None else [groups]
@@ -55,6 +57,7 @@ def evaluate(
             groups=None if groups is None else data.column(groups),
             max_records_per_group=max_records_per_group,
             level=level,
+            budget=budget,
             random_state=random_state,
         )
     written = json.dumps(found.to_dict(), indent=2, ensure_ascii=False)

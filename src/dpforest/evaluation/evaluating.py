@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,16 @@ from dpforest.evaluation.asking import ask_of_classes, ask_of_numbers
 from dpforest.evaluation.results import Evaluation
 from dpforest.exceptions import SchemaError
 from dpforest.forests.matrix_predictor import MatrixForestPredictor
+from dpforest.privacy.accounts.budget import Budget
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Neighbors
+from dpforest.privacy.accounts.reservation import settle
 from dpforest.privacy.desk import Draws
-from dpforest.privacy.evaluation_opening import open_class_outcomes, open_number_outcomes
+from dpforest.privacy.evaluation_opening import (
+    open_account,
+    open_class_outcomes,
+    open_number_outcomes,
+)
 from dpforest.privacy.inference_opening import protection_of
 from dpforest.privacy.outcome_cells import class_cells, residual_cells
 from dpforest.schema.categories import Category
@@ -33,6 +40,7 @@ def evaluate(
     max_records_per_group: int | None = None,
     neighbors: Neighbors = "add_remove",
     bounds: tuple[float, float] | None = None,
+    budget: Budget | str | PathLike[str] | None = None,
     level: float = 0.95,
     one_by_one: bool = False,
     random_state: int | None = None,
@@ -66,6 +74,8 @@ def evaluate(
         What is protected: adding or removing a record (or person), or replacing one.
     bounds : tuple of float, optional
         Public bounds of a numeric target; by default those of the model's schema.
+    budget : Budget or path, optional
+        A budget that is shared, in which the price is reserved before a record is read.
     level : float, default=0.95
         With which probability each interval covers.
     one_by_one : bool, default=False
@@ -99,25 +109,24 @@ def evaluate(
         raise ValueError(f"level must be between 0 and 1, such as 0.95, got {level!r}")
     _refuse_batches(model)
     classes = classes_of(model)
-    options: dict[str, Any] = {
-        "budget": (epsilon, delta),
-        "protection": protection_of(neighbors, groups, max_records_per_group),
-        "draws": draws or Draws(random_state),
-        "groups": groups,
-        "one_by_one": one_by_one,
-    }
     if classes is None:
         bounds = bounds_of(model, bounds)
         encoding = residual_cells(bounds)
-        desk = open_number_outcomes(model, X, y, bounds, **options)
-        with _spending(desk.ledger):
-            return ask_of_numbers(desk, encoding, bounds, level)
-    if bounds is not None:
+    elif bounds is not None:
         raise ValueError("bounds are those of numbers, and the model has classes: leave them out")
-    has_scores = hasattr(model, "predict_proba")
-    encoding = class_cells(len(classes))
-    desk = open_class_outcomes(model, X, y, classes, scores=has_scores, **options)
-    with _spending(desk.ledger):
+    else:
+        encoding = class_cells(len(classes))
+    protection = protection_of(neighbors, groups, max_records_per_group)
+    draws = draws or Draws(random_state)
+    ledger = open_account(epsilon, delta, protection, draws, budget)
+    how: dict[str, Any] = {"groups": groups, "one_by_one": one_by_one}
+    with _spending(ledger):
+        if bounds is not None:
+            desk = open_number_outcomes(model, X, y, bounds, ledger=ledger, draws=draws, **how)
+            return ask_of_numbers(desk, encoding, bounds, level)
+        assert classes is not None
+        has_scores = how["scores"] = hasattr(model, "predict_proba")
+        desk = open_class_outcomes(model, X, y, classes, ledger=ledger, draws=draws, **how)
         return ask_of_classes(desk, encoding, classes, level, has_scores)
 
 
@@ -160,10 +169,12 @@ def _refuse_batches(model: Any) -> None:
 
 @contextmanager
 def _spending(ledger: Ledger) -> Iterator[None]:
-    """Say what is spent when something fails on the way."""
+    """Settle what was reserved, and say what is spent when something fails on the way."""
     try:
         yield
     except BaseException as error:
+        settle(ledger, "failed")
         if ledger.entries:
             error.add_note(f"the evaluation is not finished: epsilon = {ledger.epsilon:.3g} spent")
         raise
+    settle(ledger, "released")

@@ -7,14 +7,18 @@ What a desk then holds of a record is its outcome (`dpforest.records.outcomes`),
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.privacy.accounts.budget import Budget
+from dpforest.privacy.accounts.budget_filter import most_of
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
-from dpforest.privacy.accounts.spends import Amount
+from dpforest.privacy.accounts.reservation import Use
+from dpforest.privacy.accounts.spends import exact
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records.groups import bound_groups
@@ -24,21 +28,37 @@ from dpforest.schema.categories import Category
 from dpforest.tables.frames import Frame
 
 
+def open_account(
+    epsilon: float,
+    delta: float,
+    protection: Protection,
+    draws: Draws,
+    budget: Budget | str | PathLike[str] | None,
+) -> Ledger:
+    """The ledger of an evaluation; reserved in a budget that is shared, before a record is read."""
+    asked = (epsilon, delta) if budget is None else (exact(epsilon), exact(delta, "delta"))
+    ledger = Ledger(*asked, protection, draws.reproducible, kind="evaluation")
+    ledger.note(
+        "the model counts as public: where it was trained on these records, add up both ledgers"
+    )
+    if budget is None:
+        return ledger
+    return Use(Budget.open(budget), "evaluation", asked, most_of(*asked)).begin(ledger)
+
+
 def open_class_outcomes(
     model: Any,
     X: Any,
     y: Any,
     classes: tuple[Category, ...],
     *,
-    budget: tuple[Amount, Amount],
-    protection: Protection,
+    ledger: Ledger,
     draws: Draws,
     groups: Any,
     scores: bool,
     one_by_one: bool,
 ) -> Desk:
     """A desk of what a classifier says of records; its columns are those of `class_outcomes`."""
-    ledger = _open_ledger(budget, protection, draws)
     rows = class_outcomes(model, X, y, classes, draws.below, scores=scores, one_by_one=one_by_one)
     return _desk(rows, np.zeros(len(rows), np.int32), ledger, draws, groups)
 
@@ -49,24 +69,14 @@ def open_number_outcomes(
     y: Any,
     bounds: tuple[float, float],
     *,
-    budget: tuple[Amount, Amount],
-    protection: Protection,
+    ledger: Ledger,
     draws: Draws,
     groups: Any,
     one_by_one: bool,
 ) -> Desk:
     """A desk of residuals; its targets are pairs of truth and prediction."""
-    ledger = _open_ledger(budget, protection, draws)
     pairs = number_outcomes(model, X, y, bounds, one_by_one=one_by_one)
     return _desk(pairs[:, :1] - pairs[:, 1:], pairs, ledger, draws, groups)
-
-
-def _open_ledger(budget: tuple[Amount, Amount], protection: Protection, draws: Draws) -> Ledger:
-    ledger = Ledger(*budget, protection, draws.reproducible, kind="evaluation")
-    ledger.note(
-        "the model counts as public: where it was trained on these records, add up both ledgers"
-    )
-    return ledger
 
 
 def _desk(

@@ -163,6 +163,26 @@ def test_the_same_use_is_never_counted_twice(budget):
     assert budget.check() == []
 
 
+def test_a_commit_is_on_the_disk(budget):
+    """SQLite's word for it: 2 is FULL, and the log is written ahead."""
+    with budget_file.writing(budget.path) as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone()[0] == 2
+        assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+
+
+@pytest.mark.parametrize("which", ["stage", "earlier"])
+def test_uses_for_other_neighbours_are_refused(budget, which):
+    stage, other = (
+        Stage("fit", 0.1, 0, Protection(name)) for name in ("add_remove", "replace_one")
+    )
+    arguments = (other, ()) if which == "stage" else (stage, (other,))
+    with pytest.raises(ValueError, match="same neighbors"):
+        budget_debits.reserve(
+            budget.path, arguments[0], most_of(0.1, 0), "test", None, arguments[1]
+        )
+    assert budget.history() == []
+
+
 def test_settling_more_than_was_reserved_is_refused(budget):
     stage = reserve(budget, 0.1).with_entry(Spend("too much", "none", Pure(0.2)))
     with pytest.raises(BudgetExceededError, match="more than was reserved"):
@@ -191,6 +211,17 @@ def test_check_finds_edits(budget, edit):
     connection.commit()
     connection.close()
     assert budget.check() != []
+
+
+def test_check_finds_a_use_and_the_sum_that_were_edited_together(budget):
+    for _ in range(2):
+        settle(budget, reserve(budget, 0.1))
+    connection = sqlite3.connect(budget.path)
+    connection.execute("UPDATE uses SET epsilon = '0' WHERE number = 1")
+    connection.execute("UPDATE budget SET plain_epsilon = '1/10'")
+    connection.commit()
+    connection.close()
+    assert budget.check() == ["use 1 does not count what it released"]
 
 
 def test_copies_and_pickles_are_the_same_budget(budget):
@@ -271,6 +302,7 @@ def test_a_full_disk_is_a_clear_error_and_changes_nothing(budget, monkeypatch):
 
 DEBIT = """
 import os, resource, signal, sys
+from pathlib import Path
 from dpforest.privacy.accounts import budget_debits
 from dpforest.privacy.accounts.budget_filter import most_of
 from dpforest.privacy.accounts.protection import Protection
@@ -307,7 +339,7 @@ def test_a_read_only_file_is_a_clear_error(budget):
     if os.geteuid() != 0:
         pytest.skip("only root may become somebody else")
     for folder in (budget.path.parent, *budget.path.parents):
-        if folder.stat().st_uid == os.geteuid() and folder.name.startswith("pytest-"):
+        if folder.stat().st_uid == os.geteuid() and folder.name.startswith(("pytest-", "popen-")):
             folder.chmod(0o755)
     budget.path.parent.chmod(0o755)
     budget.path.chmod(0o444)

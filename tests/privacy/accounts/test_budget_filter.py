@@ -84,6 +84,15 @@ def test_random_uses_never_exceed_the_total(sequence, aside):
             assert sizes[-2] == sizes[-1], "the pool is as large as it was opened"
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 7.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+def test_a_full_pool_costs_no_more_than_its_size(epsilon, delta):
+    empty = Filter(Pair.of(epsilon, delta), NONE)
+    full, _ = reserved(empty, Cost(mu_squared=empty.pool_left))
+    assert full.pool == empty.total
+    assert gaussian_delta(Cost(mu_squared=full.mu_squared).mu, epsilon) <= delta
+
+
 def test_gaussian_uses_add_mu_squared_and_pure_ones_epsilon():
     found = Filter(Pair.of(3.0, 1e-6), NONE)
     assert accepted(found, most_of(0.5, 0.0)) == 6

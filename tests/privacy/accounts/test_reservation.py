@@ -5,6 +5,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -38,6 +40,8 @@ from dpforest import (
 )
 from dpforest.privacy import inference, opening
 from dpforest.privacy.accounts import budget_debits
+from dpforest.privacy.accounts.reservation import Reservation, Use
+from dpforest.privacy.accounts.spends import Approximate, Cost, Gaussian, Pure, Spend
 
 FEATURES = (NumericFeature("x0", 0, 1), CategoricalFeature("x1", (0.0, 1.0)))
 SCHEMA = Schema(FEATURES, Target(classes=(0, 1)))
@@ -298,6 +302,67 @@ def test_a_ledger_debits_no_more_than_was_reserved(budget):
     with pytest.raises(BudgetExceededError, match="reserved"):
         model.ledger_.debit(model.ledger_.entries[0])
     assert model.ledger_.stages == before
+
+
+def begun(budget) -> Ledger:
+    """A ledger with room for more than was reserved: epsilon 1/2, mu 1/10 and no delta."""
+    most = Cost({Fraction(1, 2): 1}, Fraction(1, 100))
+    return Use(budget, "test", (4.0, 1e-6), most).begin(Ledger(4.0, 1e-6, Protection()))
+
+
+@pytest.mark.parametrize("loss", [Pure(0.3), Gaussian(0.08), Approximate(0, 1e-9)], ids=str)
+def test_no_kind_of_release_exceeds_what_was_reserved_for_it(budget, loss):
+    ledger, release = begun(budget), Spend("a release", "none", loss)
+    within = 0 if isinstance(loss, Approximate) else 1
+    for _ in range(within):
+        ledger.debit(release)
+    before = ledger.stages
+    with pytest.raises(BudgetExceededError, match="reserved"):
+        ledger.debit(release)
+    assert ledger.stages == before
+
+
+def test_two_threads_cannot_spend_the_same_rest(budget, monkeypatch):
+    """While one debit has seen what is left and not yet taken it, another has to wait."""
+    ledger, refused = begun(budget), []
+
+    def spend_too():
+        try:
+            ledger.debit(Spend("rival", "none", Pure(0.3)))
+        except BudgetExceededError as error:
+            refused.append(error)
+
+    rival, with_entry = threading.Thread(target=spend_too), Reservation.with_entry
+
+    def slow(reservation, entry):
+        after = with_entry(reservation, entry)
+        if entry.label != "rival":
+            rival.start()
+            rival.join(1.0)  # as long as this thread has not finished, it does not end
+            assert rival.is_alive()
+        return after
+
+    monkeypatch.setattr(Reservation, "with_entry", slow)
+    ledger.debit(Spend("first", "none", Pure(0.3)))
+    rival.join()
+    assert len(refused) == 1
+    assert [entry.label for entry in ledger.entries] == ["first"]
+
+
+def test_nothing_is_debited_after_a_use_is_settled(budget):
+    ledger = begun(budget)
+    ledger.debit(Spend("a release", "none", Pure(0.1)))
+    ledger.settle("released")
+    with pytest.raises(BudgetExceededError, match="reserved"):
+        ledger.debit(Spend("one more", "none", Pure(0.1)))
+    assert budget.history()[0].plain_epsilon == 0.1
+
+
+def test_a_reserved_ledger_cannot_lose_its_guarantee(budget):
+    ledger = begun(budget)
+    with pytest.raises(ValueError, match="a budget pays for what has a guarantee"):
+        ledger.void("the schema was read from the data")
+    assert ledger.guarantee is not None
 
 
 def test_a_budget_that_cannot_be_settled_keeps_the_reservation(budget, monkeypatch):

@@ -16,6 +16,7 @@ from dpforest.privacy.mechanisms.selection import (
     exponential_probabilities,
     permute_and_flip_probabilities,
 )
+from dpforest.privacy.mechanisms.splitting import NO_CANDIDATE
 from dpforest.trees.attribute_grower import AttributeQuestion
 from dpforest.trees.level_grower import SplitQuestion
 from dpforest.trees.structure import FeatureBins
@@ -67,13 +68,18 @@ def neighbours():
     return np.repeat(tables, 8, axis=0), larger.reshape(-1, 8)
 
 
-def law_of(tables, question, rule):
-    """The logarithm of the probability of every candidate of every node."""
+def asked_of(tables, question, rule):
+    """By which mechanism, by which utilities and at which price the nodes choose."""
     cube = tables.reshape(-1, 2, 2, 2)
     histograms = np.stack([cube.sum(axis=2), cube.sum(axis=1)], axis=1)
     draws = Recorder()
     choose(histograms, question(len(tables)), slice(None), rule, Fraction(EPSILON), draws)
-    name, utilities, asked = draws.asked
+    return draws.asked
+
+
+def law_of(tables, question, rule):
+    """The logarithm of the probability of every candidate of every node."""
+    name, utilities, asked = asked_of(tables, question, rule)
     assert name == rule.selection
     assert asked["epsilon"] == EPSILON
     with np.errstate(divide="ignore"):
@@ -91,3 +97,17 @@ def test_a_choice_costs_epsilon_and_hardly_less(score, selection, cost, question
     assert (possible == np.isfinite(other)).all()
     worst = np.abs(one[possible] - other[possible]).max()
     assert 0.9 * EPSILON < worst <= EPSILON * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("question", [attributes, cuts])
+@pytest.mark.parametrize("score", SCORES)
+def test_a_split_is_worth_its_children_less_its_cost(score, question):
+    rule = Rule.of(score, n_bound=4, selection="exponential", cost=Fraction(3, 2))
+    tables = neighbours()[1]
+    _, utilities, _ = asked_of(tables, question, rule)
+    cube = tables.reshape(-1, 2, 2, 2)
+    stop = rule.score.of_children(cube.sum(axis=(1, 2)))
+    splits = [rule.score.of_children(cube.sum(axis=axis)).sum(axis=1) for axis in (2, 1)]
+    cost = round(Fraction(3, 2) * rule.score.sensitivity)
+    offered = utilities[:, (utilities > NO_CANDIDATE).all(axis=0)]
+    np.testing.assert_array_equal(offered, np.column_stack([stop, *(s - cost for s in splits)]))

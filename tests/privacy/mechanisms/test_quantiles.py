@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpforest.privacy.mechanisms import quantiles
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.quantiles import (
     cell_utilities,
@@ -156,6 +157,23 @@ def test_more_steps_between_neighbours_mean_more_noise(monkeypatch):
     quantile_cell([1, 2], Fraction(1, 3), epsilon=1, draws=Draws(), steps=3)
     assert [options["sensitivity"] for options in seen] == [6]
     assert not any(options["monotone"] for options in seen)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_record_takes_part_in_one_choice_of_each_round(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    counts, parts = rng.integers(1, 9, 6), []
+
+    def some_cell(part, level, *, lengths, **_):
+        parts.append(part)
+        return rng.choice(np.flatnonzero(lengths), size=())
+
+    monkeypatch.setattr(quantiles, "quantile_cell", some_cell)
+    quantile_cells(counts, [Fraction(k, 8) for k in range(1, 8)], epsilon=EPSILON, draws=Draws())
+    # The middle, then the lower half with its two quarters, then the upper half with its own.
+    rounds = [[parts[0]], [parts[1], parts[4]], [parts[i] for i in (2, 3, 5, 6)]]
+    for disjoint in rounds:
+        np.testing.assert_array_equal(sum(disjoint), counts)
 
 
 def test_several_quantiles_pass_the_steps_on(monkeypatch):
