@@ -98,6 +98,13 @@ def test_a_container_that_would_change_a_value_is_not_used(kind):
         assert next(int(value) for value in values) == large
 
 
+def test_where_types_are_asked_they_stay_what_they_are():
+    column = {"a": [True, False], "b": [7, 8]}
+    (loose,), (strict,) = (put_tables([column], "numpy", strict=s) for s in (False, True))
+    assert loose.dtype.kind == "i"
+    assert strict == [[True, 7], [False, 8]]
+
+
 def test_numbers_in_arrays_have_the_type_that_was_asked_for():
     one, other = put_tables([{"a": [0.1, 0.2]}, {"a": [0.1, None]}], "numpy float32")
     assert one.dtype == np.float32

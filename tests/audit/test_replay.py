@@ -16,6 +16,7 @@ from dpforest import (
 from dpforest.audit import SMALL_SCHEMA, Chain, Table, exhaust, replay, replay_controls
 from dpforest.exceptions import SchemaError
 from dpforest.literature.printed.random import SmoothLabelForest, SnrForest
+from dpforest.privacy.populations import Cells
 
 ONE = Schema((CategoricalFeature("a", (0, 1)),), Target(classes=(0, 1)))
 X, Y = [[0.1, 0.0], [0.9, 1.0], [0.4, 1.0], [0.1, 0.0]], [0, 1, 0, 0]
@@ -188,3 +189,30 @@ def test_the_common_records_of_replaced_persons_must_be_given():
     model = forest(max_records_per_group=1, neighbors="replace_one")
     with pytest.raises(ValueError, match="common="):
         replay(model, one, other)
+
+
+def test_a_fit_that_fails_after_a_release_is_an_outcome_like_others(monkeypatch):
+    def fails(self, *terms):
+        raise ValueError("no")
+
+    monkeypatch.setattr(RandomDecisionForestClassifier, "_prepare_votes", fails)
+    report = replay(forest(), TABLE, NEIGHBOUR)
+    assert report.holds
+    assert report.failure == "ValueError('no')"
+    assert report.largest_pure_loss == report.pure_claim == 1.0
+
+
+def test_a_failure_that_depends_on_a_record_is_a_leak(monkeypatch):
+    honest = RandomDecisionForestClassifier._release
+
+    def fails(self, desk):
+        released = honest(self, desk)
+        (exact,) = Cells((), tuple(self.encoding_.n_bins)).tables(desk, len(self.classes_), [()])
+        if exact.sum() > len(Y):
+            raise ValueError("no")
+        return released
+
+    monkeypatch.setattr(RandomDecisionForestClassifier, "_release", fails)
+    report = replay(forest(), TABLE, NEIGHBOUR)
+    assert report.leaks == ("that the fit fails differs though all outputs are the same",)
+    assert not report.holds

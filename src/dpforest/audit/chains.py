@@ -12,7 +12,7 @@ from typing import Any
 
 from sklearn.base import clone, is_regressor
 
-from dpforest.audit.replay_draws import InterruptedFitError, RecordingDraws
+from dpforest.audit.replay_draws import PartedError, RecordingDraws
 from dpforest.audit.shown import Shown, digest
 from dpforest.audit.worlds import Table
 from dpforest.exceptions import BudgetExceededError, SchemaError
@@ -77,12 +77,18 @@ class Chain:
         if self.inferred:
             model.set_params(schema=self._infer(table, draws))
             seen["inferred schema"] = digest(model.schema)
-        failed = self._fail(model, table, draws) if self.fails_after else ""
-        seen["failed fit"] = failed
+        if self.fails_after:
+            draws.interrupt_after = len(draws.script.releases) + self.fails_after
+        failed = self._fit(model, table, draws) if self.fails_after else ""
+        draws.interrupt_after = 0
+        seen["failed fit"] = f"{failed} {model.ledger_.explain()}" if failed else ""
         # One that was to fail and came to its end is the first fit.
         for i in range(self.fits if failed or not self.fails_after else self.fits - 1):
-            self._fit(model, table, draws)
-            seen[f"fit {i + 1}"] = Shown.of(model).parts
+            if model.__sklearn_is_fitted__():  # what is seen of it before it goes on
+                seen[f"model {i}"] = Shown.of(model).parts
+            failure = self._fit(model, table, draws)
+            if failure:
+                return Shown(model.ledger_, {n: digest(v) for n, v in seen.items()}, failure)
         return Shown.of(model, **seen, answers=answers(model, self.questions))
 
     def _infer(self, table: Table, draws: RecordingDraws) -> Schema:
@@ -109,27 +115,21 @@ class Chain:
             raise UnfinishedError("columns were left out: the table is not that of the schema")
         return Schema(*found)
 
-    def _fit(self, model: PrivateEstimator, table: Table, draws: RecordingDraws) -> None:
-        """Fit, unless the table is refused by a schema that was inferred from it."""
+    def _fit(self, model: PrivateEstimator, table: Table, draws: RecordingDraws) -> str:
+        """Fit; gives the error where it failed after a release, which is an outcome like others."""
         released = len(draws.script.releases)
-        try:
-            fit(model, table, draws)
-        except SchemaError as error:
-            if not self.inferred or len(draws.script.releases) > released:
-                raise
-            raise UnfinishedError("the table does not fit what was inferred of it") from error
-
-    def _fail(self, model: PrivateEstimator, table: Table, draws: RecordingDraws) -> str:
-        """Fit until so many releases are made; what is seen of it, "" where it came to its end."""
-        draws.interrupt_after = len(draws.script.releases) + self.fails_after
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # it says what is spent
-                self._fit(model, table, draws)
-        except InterruptedFitError:
-            return model.ledger_.explain()
-        finally:
-            draws.interrupt_after = 0
+                fit(model, table, draws)
+        except PartedError:
+            raise
+        except Exception as error:
+            if len(draws.script.releases) > released:
+                return repr(error)
+            if self.inferred and isinstance(error, SchemaError):
+                raise UnfinishedError("the table does not fit what was inferred of it") from error
+            raise
         return ""
 
 

@@ -23,6 +23,7 @@ class Tally:
 
     n_held: int = 0
     n_refused: int = 0
+    n_failed: int = 0
     worst: float = 0.0
     tightest: int = -1
 
@@ -35,12 +36,13 @@ class FuzzReport:
     ----------
     seed : int
     estimators : dict
-        By name: how many held, how many were refused before anything was spent, the largest
-        possible loss over the claim, and the number of the setting that has it.
+        By name: how many held, how many were refused before anything was spent, how many of those
+        that held failed after a release, the largest possible loss over the claim, and the number
+        of the setting that has it.
     broken : dict from int to str
-        Settings in which a claim did not hold, or a fit failed after it had released something.
+        Settings in which a claim did not hold.
     refusals : Counter
-        Why settings were refused.
+        Why settings were refused, or failed after a release.
     """
 
     seed: int
@@ -79,18 +81,22 @@ class FuzzReport:
             self.broken[number] = f"{setting}\n{report}"
             return
         tally.n_held += 1
+        if report.failure:
+            tally.n_failed += 1
+            self.refusals[f"after a release: {report.failure[:60]}"] += 1
         if report.tightness > tally.worst:
             tally.worst, tally.tightest = report.tightness, number
 
     def table(self) -> str:
         """A row for each estimator, in Markdown."""
         lines = [
-            "| estimator | replayed | refused | largest loss / claim | setting |",
-            "|---|---|---|---|---|",
+            "| estimator | replayed | of these failed | refused | largest loss / claim | setting |",
+            "|---|---|---|---|---|---|",
         ]
         for name, tally in sorted(self.estimators.items()):
             worst = f"{tally.worst:.9f} | {tally.tightest}"
-            lines.append(f"| `{name}` | {tally.n_held:,} | {tally.n_refused:,} | {worst} |")
+            counts = f"{tally.n_held:,} | {tally.n_failed:,} | {tally.n_refused:,}"
+            lines.append(f"| `{name}` | {counts} | {worst} |")
         return "\n".join(lines)
 
     def __str__(self) -> str:

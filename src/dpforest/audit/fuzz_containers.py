@@ -2,7 +2,8 @@
 
 A container finds its types by itself, as it does for users: one odd record makes a column of
 integers one of floats or objects. What it does to values before the library sees them is not the
-library's: where a container would change a value, the table is a list.
+library's: where a container would change a value, the table is a list. To a model, True, 1 and "1"
+are the same; where types are asked of the values, they must stay what they are.
 """
 
 from __future__ import annotations
@@ -23,18 +24,23 @@ def containers() -> tuple[str, ...]:
     return tuple(name for name, (needs, _, _) in _TABLES.items() if _there(needs))
 
 
-def put_tables(tables: Sequence[dict[str, Column]], kind: str) -> list[Any]:
-    """Columns as tables of a kind; all as lists of rows where one would change a value."""
+def put_tables(
+    tables: Sequence[dict[str, Column]], kind: str, *, strict: bool = False
+) -> list[Any]:
+    """Columns as tables of a kind; all as lists of rows where one would change a value.
+
+    To be strict, a boolean must not become a number, nor a number a text.
+    """
     _, dtype, build = _TABLES[kind]
     if dtype is not None:
         tables = [{n: [_scalar(v, dtype) for v in c] for n, c in t.items()} for t in tables]
-    built = [_built(columns, build) for columns in tables]
+    built = [_built(columns, build, strict) for columns in tables]
     return [_rows(columns) for columns in tables] if any(t is None for t in built) else built
 
 
-def put_columns(columns: Sequence[Column], kind: str) -> list[Any]:
+def put_columns(columns: Sequence[Column], kind: str, *, strict: bool = False) -> list[Any]:
     """Targets or persons, as columns of a kind of table."""
-    tables = put_tables([{"y": values} for values in columns], kind)
+    tables = put_tables([{"y": values} for values in columns], kind, strict=strict)
     return [_only_column(table) for table in tables]
 
 
@@ -44,7 +50,7 @@ def _only_column(table: Any) -> Any:
     return table[:, 0] if isinstance(table, np.ndarray) else table["y"]
 
 
-def _built(columns: dict[str, Column], build: Build) -> Any | None:
+def _built(columns: dict[str, Column], build: Build, strict: bool) -> Any | None:
     """A table, or None where the container refuses a value or changes one."""
     try:
         table = build(columns)
@@ -55,15 +61,24 @@ def _built(columns: dict[str, Column], build: Build) -> Any | None:
             raise
         return None
     pairs = zip(columns.values(), _columns_of(table), strict=True)
-    return table if all(_faithful(values, stored) for values, stored in pairs) else None
+    return table if all(_faithful(values, stored, strict) for values, stored in pairs) else None
 
 
 def _there(package: str) -> bool:
     return all(importlib.util.find_spec(name) is not None for name in package.split())
 
 
-def _faithful(values: Column, stored: Sequence[Any]) -> bool:
-    return all(_same(a, b) for a, b in zip(values, stored, strict=True))
+def _faithful(values: Column, stored: Sequence[Any], strict: bool) -> bool:
+    pairs = list(zip(values, stored, strict=True))
+    return all(_same(a, b) for a, b in pairs) and (
+        not strict or all(_type(a) == _type(b) for a, b in pairs)
+    )
+
+
+def _type(value: Any) -> str:
+    if _is_missing(value) or isinstance(value, str):
+        return "missing" if _is_missing(value) else "text"
+    return "boolean" if isinstance(value, bool | np.bool_) else "number"
 
 
 def _same(value: Any, stored: Any) -> bool:

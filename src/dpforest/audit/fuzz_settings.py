@@ -161,13 +161,14 @@ def draw_setting(seed: int, number: int) -> Setting:
     replaced = estimator.neighbors == "replace_one"
     records = draw_records(rng, schema, replaced=replaced, most_of_a_person=persons)
     kinds = [pick(rng, containers()) for _ in range(3)]
-    one, other = _tables([records.table("one"), records.table("other")], schema, kinds)
+    questions = [[list(record[:-1]) for record in records.common[:k]] for k in (1, 3, 5)]
+    chain = _draw_chain(rng, estimator, questions)
+    both = [records.table("one"), records.table("other")]
+    one, other = _tables(both, schema, kinds, strict=bool(chain.inferred))
     if rng.random() < 0.5:  # outputs are drawn with the odd record, or without it
         one, other = other, one
-    questions = [[list(record[:-1]) for record in records.common[:k]] for k in (1, 3, 5)]
     where = f"{records.place}: {kinds[0]}, target {kinds[1]}"
     kind = where if persons is None else f"{where}, persons {kinds[2]}"
-    chain = _draw_chain(rng, estimator, questions)
     return Setting(
         estimator, one, other, len(records.common), chain, kind, int(rng.integers(1 << 30))
     )
@@ -223,7 +224,11 @@ def _draw_estimator(rng: Rng, name: str, persons: int | None) -> PrivateEstimato
 
 
 def _tables(
-    both: list[tuple[list[Record], list[Any] | None]], schema: Schema, kinds: list[str]
+    both: list[tuple[list[Record], list[Any] | None]],
+    schema: Schema,
+    kinds: list[str],
+    *,
+    strict: bool,
 ) -> list[Table]:
     """Two tables of plain values as tables of the same kinds."""
     names = schema.feature_names
@@ -231,8 +236,9 @@ def _tables(
         {name: [record[j] for record in records] for j, name in enumerate(names)}
         for records, _ in both
     ]
-    X = put_tables(columns, kinds[0])
-    y = put_columns([[record[-1] for record in records] for records, _ in both], kinds[1])
+    X = put_tables(columns, kinds[0], strict=strict)
+    targets = [[record[-1] for record in records] for records, _ in both]
+    y = put_columns(targets, kinds[1], strict=strict)
     persons = [ids for _, ids in both if ids is not None]
     groups = put_columns(persons, kinds[2]) if persons else [None, None]
     return list(map(Table, X, y, groups))

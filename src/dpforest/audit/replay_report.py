@@ -36,6 +36,8 @@ class ReplayReport:
         The probability that a value is named which only one table has, where thresholds name any.
     leaks : tuple of str
         What differs though all outputs are the same.
+    failure : str
+        The error with which both fits ended, after what was released.
     """
 
     guarantee: Guarantee
@@ -49,6 +51,7 @@ class ReplayReport:
     delta: float = 0.0
     delta_claim: float = 0.0
     leaks: tuple[str, ...] = ()
+    failure: str = ""
 
     @property
     def loss(self) -> float:
@@ -112,6 +115,8 @@ class ReplayReport:
         if self.delta_claim or self.delta:
             lines.append(f"  delta    {self.delta:.3g} of {self.delta_claim:.3g}")
         lines.append(f"  most by  {self.worst_release}")
+        if self.failure:
+            lines.append(f"  failed   {self.failure}")
         return "\n".join([*lines, *(f"  leaks    {leak}" for leak in self.leaks)])
 
     def _epsilon_of(self, mu: float) -> float:

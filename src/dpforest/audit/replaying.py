@@ -112,6 +112,7 @@ def replay(
         loss.delta,
         float(cost.delta),
         tuple(leaks),
+        record.shown.failure,
     )
 
 

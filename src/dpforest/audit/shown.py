@@ -30,10 +30,13 @@ class Shown:
         The account of everything: its total is the claim.
     parts : dict from str to str
         A digest of each thing by its name.
+    failure : str
+        The error that ended it, after something was released.
     """
 
     ledger: Ledger
     parts: dict[str, str]
+    failure: str = ""
 
     @classmethod
     def of(cls, model: PrivateEstimator, **beside: Any) -> Shown:
@@ -50,6 +53,8 @@ class Shown:
 
     def differences(self, other: Shown) -> list[str]:
         """The names of what is not the same."""
+        if self.failure != other.failure:
+            return ["that the fit fails"]
         names = sorted(self.parts.keys() | other.parts.keys())
         return [name for name in names if self.parts.get(name) != other.parts.get(name)]
 

@@ -254,8 +254,7 @@ class Ledger:
 
     def explain(self) -> str:
         """Return the proof of the guarantee as a tree of spends, with the rule at each branch."""
-        guarantee = self.guarantee
-        promise = str(guarantee) if guarantee else "no guarantee: " + "; ".join(self.reasons)
+        promise = str(self.guarantee or "no guarantee: " + "; ".join(self.reasons))
         return "\n".join([promise, *proof_lines(self._stages, self.protection), *self.notes])
 
     def to_dict(self) -> dict[str, Any]:
@@ -293,7 +292,8 @@ class Ledger:
         return f"<Ledger: {spent} of {budget} spent{warning}>"
 
     def _change(self, **changes: Any) -> None:
-        self._stages = (*self._stages[:-1], replace(self._stages[-1], **changes))
+        with _ONE_AT_A_TIME:
+            self._stages = (*self._stages[:-1], replace(self._stages[-1], **changes))
 
 
 def _once(*sentences: str) -> tuple[str, ...]:

@@ -222,8 +222,8 @@ class Rows:
         return gram
 
     def column_norm(self) -> int:
-        """The largest column sum."""
-        return int(np.ceil(self.rows.sum(axis=0).max()))
+        """The largest column sum, of absolute values."""
+        return int(np.ceil(abs(self.rows).sum(axis=0).max()))
 
     def matrix(self) -> sparse.csr_array:
         """The rows."""
