@@ -62,10 +62,10 @@ def test_each_record_is_in_one_category():
 @pytest.mark.parametrize(
     ("value", "kind"),
     [
-        (True, 0),
-        (np.False_, 0),
-        ("true", 0),
-        ("FALSE", 0),
+        (True, 1),
+        (np.False_, 1),
+        ("true", 1),
+        ("FALSE", 1),
         (3, 1),
         (np.int8(3), 1),
         (3.0, 1),

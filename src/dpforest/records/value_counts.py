@@ -30,19 +30,21 @@ N_MAGNITUDES = LARGEST_POWER - SMALLEST_POWER
 
 
 def kind_counts(column: Column) -> NDArray[np.int64]:
-    """Count booleans, whole numbers, fractions and texts, in this order.
+    """Count nothing, whole numbers, fractions and texts, in this order.
 
-    A text that spells a number or a boolean counts as what it spells.
+    A text that spells a number counts as one. True, 1 and "1" mean the same, and a container may
+    make one of the other because of another record, so a boolean is a whole number here: that a
+    column is one of booleans can be declared, not asked.
 
     Examples
     --------
     >>> values = np.array([True, "false", 1, "2", 3.0, 0.5, "1e-3", "old", None], dtype=object)
     >>> kind_counts(Column(values, "a")).tolist()
-    [2, 3, 2, 1]
+    [0, 5, 2, 1]
     """
     array = column.to_numpy()
     if array.dtype.kind == "b":
-        return np.array([array.size, 0, 0, 0])
+        return np.array([0, array.size, 0, 0])
     if array.dtype.kind in "iuf":
         # All at once, with the outcome of `_kind` for each.
         numbers = array.astype(np.float64)
@@ -150,8 +152,6 @@ def _distinct(array: NDArray[Any]) -> tuple[list[Category | None], NDArray[np.in
 
 
 def _kind(value: Category | None) -> int:
-    if isinstance(value, bool) or (isinstance(value, str) and value.lower() in ("true", "false")):
-        return BOOLEAN
     number = _number(value)
     if number is None:
         return TEXT if isinstance(value, str) else NO_KIND
