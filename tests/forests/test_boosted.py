@@ -197,7 +197,7 @@ def test_it_learns_numbers(delta):
 def test_features_that_matter_are_found():
     X, y, _, _ = make_table(3_000)
     importance = classifier(epsilon=2.0).fit(X, y).feature_importances_
-    assert importance.sum() == pytest.approx(1)
+    assert 0.9 < importance.sum() <= 1  # the rest is noise
     assert (importance >= 0).all()
     assert set(np.argsort(importance)[-2:]) == {0, 1}
 

@@ -18,6 +18,7 @@ from dpforest.arrays import Values
 from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.counts import bin_counts
 from dpforest.privacy.desk import Desk
+from dpforest.report.notes import standing_out
 from dpforest.schema import NumericFeature, Schema
 from dpforest.tables.encode import Encoding
 
@@ -45,11 +46,14 @@ class PrivateBins:
     ----------
     encoding : Encoding
     weights : tuple of arrays or None
+        What cuts are drawn by: the released shares of numeric features, a tenth spread evenly.
+    shares : tuple of arrays or None
         The share of the records in each bin of a numeric feature, as far as released.
     """
 
     encoding: Encoding
     weights: tuple[Values | None, ...]
+    shares: tuple[Values | None, ...]
 
 
 def needs_bins(schema: Schema) -> tuple[int, ...]:
@@ -71,6 +75,7 @@ def choose_bins(
     weights: list[Values | None] = [
         None if c is None else np.full(len(c) + 1, 1.0 / (len(c) + 1)) for c in cuts
     ]
+    shares: list[Values | None] = [None] * len(cuts)
     if features:
         for j in features:
             cuts[j] = public_grid(_numeric(schema, j))
@@ -80,10 +85,14 @@ def choose_bins(
             feature = _numeric(schema, j)
             cuts[j] = _refined(feature, _cuts(coarse, j), row, n_records, sizes.cells)
         fine = Encoding(schema, tuple(cuts))
-        counts = bin_counts(desk, fine, features, price, "bins: counts on the refined grid").values
+        counts, noise = bin_counts(desk, fine, features, price, "bins: counts on the refined grid")
         for row, j in zip(counts, features, strict=True):
-            cuts[j], weights[j] = _joined(_cuts(fine, j), row, n_records, sizes.bins)
-    return PrivateBins(Encoding(schema, tuple(cuts)), tuple(weights))
+            cells = _cuts(fine, j)
+            spread = nearest_shares(row[: len(cells) + 1], n_records)
+            cuts[j], weights[j] = _joined(cells, spread, sizes.bins)
+            loud = standing_out(spread, noise / n_records)
+            shares[j] = _in_bins(cells, loud, _given(cuts[j]))
+    return PrivateBins(Encoding(schema, tuple(cuts)), tuple(weights), tuple(shares))
 
 
 def cut_weights(weights: tuple[Values | None, ...]) -> tuple[Values | None, ...]:
@@ -149,11 +158,9 @@ def _inside(feature: NumericFeature, cuts: Values) -> Values:
     return cuts[(cuts >= feature.low) & (cuts < feature.high)]
 
 
-def _joined(cuts: Values, counts: Values, n_records: float, bins: int) -> tuple[Values, Values]:
+def _joined(cuts: Values, shares: Values, bins: int) -> tuple[Values, Values]:
     """Keep the cuts between bins of about equal capped weight; gives the bins' weights too."""
-    n_cells = len(cuts) + 1
-    shares = nearest_shares(counts[:n_cells], n_records)
-    weight = (1.0 - EVEN_SHARE) * shares + EVEN_SHARE / n_cells
+    weight = (1.0 - EVEN_SHARE) * shares + EVEN_SHARE / len(shares)
     below = np.cumsum(_capped(weight, bins))
     below /= below[-1]
     wanted = np.arange(1, bins) / bins
@@ -161,9 +168,14 @@ def _joined(cuts: Values, counts: Values, n_records: float, bins: int) -> tuple[
     before = np.maximum(at - 1, 0)
     nearer = np.abs(below[before] - wanted) < np.abs(below[at] - wanted)
     kept = cuts[np.unique(np.where(nearer, before, at))] if len(cuts) else cuts
+    return kept, _in_bins(cuts, weight, kept)
+
+
+def _in_bins(cuts: Values, weight: Values, kept: Values) -> Values:
+    """The weight of cells, added up between the cuts that were kept."""
     bin_of_cell = np.append(np.searchsorted(kept, cuts), len(kept))
     joined: Values = np.bincount(bin_of_cell, weight, minlength=len(kept) + 1).astype(np.float64)
-    return kept, joined
+    return joined
 
 
 def nearest_shares(counts: Values, n_records: float) -> Values:
@@ -203,6 +215,9 @@ def _numeric(schema: Schema, j: int) -> NumericFeature:
 
 
 def _cuts(encoding: Encoding, j: int) -> Values:
-    cuts = encoding.cuts[j]
+    return _given(encoding.cuts[j])
+
+
+def _given(cuts: Values | None) -> Values:
     assert cuts is not None
     return cuts

@@ -103,6 +103,9 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
         """Turn scores, shape (n_outputs, n), into the probability of each class."""
         return self._loss().predictions(scores, self._clipped)
 
+    def _gradient_variance(self) -> float:
+        return 1.0 if len(self.classes_) == 2 else 2.0 / len(self.classes_)
+
     def _loss(self) -> Loss:
         n_classes = len(self.schema_.classes)
         return Logistic() if n_classes == 2 else Softmax(n_classes)
@@ -124,8 +127,8 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
 
     Attributes
     ----------
-    target_center_, target_width_ : float
-        Where scores are measured from, and in which units; released.
+    target_center_, target_width_, target_deviation_ : float
+        Where scores are measured from, in which units, and how much targets vary; released.
     ledger_, forest_, feature_importances_, plan_, n_records_, bin_weights_, schema_, encoding_, \
     n_features_in_, feature_names_in_
         As in `PrivateForestClassifier`.
@@ -161,18 +164,22 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
         low, high = self.schema_.target_bounds
         counts = target_counts(desk, low, high, TARGET_CELLS, purse.price(TARGET_SHARE)).values
         mean, deviation = target_moments(counts, self.n_records_, low, high)
-        self.target_center_ = mean
+        self.target_center_, self.target_deviation_ = mean, deviation
         self.target_width_ = min(high - low, WIDTHS * deviation) if purse.private else high - low
         return TARGET_SHARE
+
+    def _gradient_variance(self) -> float:
+        return min(self.target_deviation_ / self.target_width_, 1.0) ** 2
 
     def _loss(self) -> Loss:
         return Squared(self.target_center_, self.target_width_)
 
     def _facts(self) -> dict[str, Any]:
         place = {"target_center": self.target_center_, "target_width": self.target_width_}
-        return {**super()._facts(), **place}
+        return {**super()._facts(), **place, "target_deviation": self.target_deviation_}
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
         self.target_center_ = float(facts["target_center"])
         self.target_width_ = float(facts["target_width"])
+        self.target_deviation_ = float(facts["target_deviation"])

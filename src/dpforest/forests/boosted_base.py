@@ -29,9 +29,13 @@ from dpforest.forests.plan import (
 from dpforest.losses import Loss
 from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.desk import Desk
+from dpforest.report.explained import Explained
+from dpforest.report.noise_runs import LeafNoise, noise_values
+from dpforest.report.notes import Notes
 from dpforest.tables.routing import add_tree_values
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
+from dpforest.trees.unfolding import leaf_table, unfold
 
 
 class BoostedForest(PrivateEstimator):
@@ -48,7 +52,8 @@ class BoostedForest(PrivateEstimator):
     plan_: BoostingPlan = fitted()
     n_records_: float = fitted()
     bin_weights_: tuple[NDArray[np.float64] | None, ...] = fitted()
-    feature_importances_: NDArray[np.float64] = fitted()
+    bin_shares_: tuple[NDArray[np.float64] | None, ...] = fitted()
+    leaf_noise_: LeafNoise = fitted()
     _clipped: bool = fitted()
 
     def _trees_to_go_on_from(self) -> int:
@@ -122,22 +127,27 @@ class BoostedForest(PrivateEstimator):
         )
         self.plan_ = plan
         self._clipped = purse.private
-        self.forest_ = boost(desk, grower, loss, plan, price, before)
-        self._keep_importances(grower.signal, plan.n_trees, before)
+        notes = Notes()
+        self.forest_ = boost(desk, grower, loss, plan, price, before, notes)
+        self._keep_notes(notes, before is not None)
 
-    def _keep_importances(
-        self, signal: NDArray[np.float64], n_trees: int, before: BoostedTrees | None
-    ) -> None:
-        """Shares of the signal; those of a continued model weigh by their trees."""
-        shares = signal / signal.sum() if signal.sum() > 0 else signal
-        if before is not None:
-            old = before.trees.n_trees
-            shares = (old * self.feature_importances_ + n_trees * shares) / (old + n_trees)
-        self.feature_importances_ = shares
+    def _keep_notes(self, notes: Notes, continued: bool) -> None:
+        """Keep what explanations need."""
+        earlier = [self.leaf_noise_] if continued else []
+        self.leaf_noise_ = LeafNoise.stack([*earlier, *notes.noise])
+        if not continued:
+            encoding = self.encoding_
+            self.bin_shares_ = notes.shares(
+                self._loss(), encoding.n_bins, encoding.n_values, self.bin_shares_
+            )
 
     def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
         """What the regressor pays to learn of its target; returns the share spent."""
         return Fraction(0)
+
+    def _gradient_variance(self) -> float:
+        """Of a record's gradient by chance, in one output, relative to its Hessian."""
+        raise NotImplementedError
 
     def _loss(self) -> Loss:
         raise NotImplementedError
@@ -145,6 +155,7 @@ class BoostedForest(PrivateEstimator):
     def _keep_bins(self, bins: PrivateBins) -> None:
         self.encoding_ = bins.encoding
         self.bin_weights_ = bins.weights
+        self.bin_shares_ = bins.shares
 
     def _check(self, groups: Any) -> None:
         super()._check(groups)
@@ -171,11 +182,24 @@ class BoostedForest(PrivateEstimator):
         """Turn scores, shape (n_outputs, n), into probabilities or targets."""
         raise NotImplementedError
 
-    def plot_importance(self, ax: Any = None) -> Any:
-        """Draw the importance of every feature; see `dpforest.report.plot_importance`."""
-        from dpforest.report import plot_importance
+    @property
+    def released_shares(self) -> tuple[NDArray[np.float64], ...]:
+        """The share of the records in each bin of each feature, as far as released numbers say."""
+        return tuple(shares for shares in self.bin_shares_ if shares is not None)
 
-        return plot_importance(self, ax)
+    def _explained(self) -> Explained:
+        trees, values = self.forest_.trees, self.forest_.values
+        shares = self.released_shares
+        null = np.zeros((trees.n_trees, 2, values.shape[2]), np.float32)  # without noise, nothing
+        if self.leaf_noise_.deviations.any():
+            null = noise_values(trees, self.leaf_noise_, shares, self._gradient_variance())
+        return Explained(
+            self.schema_.feature_names,
+            unfold(trees),
+            leaf_table(trees, values),
+            shares,
+            leaf_table(trees, null),
+        )
 
     def plot_effect(self, feature: str, ax: Any = None) -> Any:
         """Draw what one feature does; see `dpforest.report.plot_effect`."""
@@ -190,13 +214,16 @@ class BoostedForest(PrivateEstimator):
             "plan": asdict(self.plan_),
             "clipped": self._clipped,
             "bin_weights": [None if w is None else w.tolist() for w in self.bin_weights_],
+            "bin_shares": [s.tolist() for s in self.bin_shares_ if s is not None],
         }
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {
             **named("trees", self.forest_.trees.to_arrays()),
             "values": self.forest_.values,
-            "feature_importances": self.feature_importances_,
+            "leaf_gains": self.leaf_noise_.gains,
+            "leaf_hessians": self.leaf_noise_.hessians,
+            "tree_deviations": self.leaf_noise_.deviations,
         }
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -205,11 +232,18 @@ class BoostedForest(PrivateEstimator):
         self.plan_ = BoostingPlan(**facts["plan"])
         self._clipped = bool(facts["clipped"])
         weights = tuple(None if w is None else np.array(w) for w in facts["bin_weights"])
-        self._keep_bins(PrivateBins(self.encoding_, weights))
+        shares = tuple(np.array(s, np.float64) for s in facts["bin_shares"])
+        if [len(s) for s in shares] != self.encoding_.n_bins.tolist():
+            raise ValueError("the shares do not fit the bins")
+        self._keep_bins(PrivateBins(self.encoding_, weights, shares))
         trees = ObliviousTrees.from_arrays(of_group("trees", arrays))
         self.forest_ = BoostedTrees(trees, arrays["values"].astype(np.float32))
-        self.feature_importances_ = arrays["feature_importances"]
+        self.leaf_noise_ = LeafNoise(
+            arrays["leaf_gains"], arrays["leaf_hessians"], arrays["tree_deviations"]
+        )
         self.forest_.refuse_misfits(self.n_features_in_)
+        if self.leaf_noise_.leaf_deviations.shape != self.forest_.values[:, 0].shape:
+            raise ValueError("the noise does not fit the leaves")
 
 
 def _unless_auto(value: Any) -> Any:

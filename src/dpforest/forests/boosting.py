@@ -14,6 +14,7 @@ from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.gradients import GradientRelease, gradient_sums
+from dpforest.report.notes import Notes
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
@@ -65,6 +66,7 @@ def boost(
     plan: BoostingPlan,
     price: Price,
     before: BoostedTrees | None = None,
+    notes: Notes | None = None,
 ) -> BoostedTrees:
     """Release round after round of trees, each fitted to what those before left over.
 
@@ -80,6 +82,8 @@ def boost(
         Of one tree.
     before : BoostedTrees, optional
         A model to continue.
+    notes : Notes, optional
+        Takes note of what explanations need.
     """
     desk.start_scores(loss.n_outputs)
     rounds = [] if before is None else [before]
@@ -89,10 +93,13 @@ def boost(
     for n_trees in _round_sizes(plan):
         trees = grower.draw(n_trees, plan.depth)
         release = gradient_sums(desk, trees, loss, price, label)
+        noise_of_hessians = release.deviation * loss.gradient_unit / loss.hessian_unit
         if loss.loss.gradients_add_up_to_zero:
             release = _centred(release)
         grower.learn(trees, release.gradients, release.deviation)
         values = leaf_values(release, plan)
+        if notes is not None:
+            notes.learn(trees, values, release, noise_of_hessians)
         desk.add_to_scores(trees, values)
         rounds.append(BoostedTrees(trees, values))
     return BoostedTrees.stack(rounds)

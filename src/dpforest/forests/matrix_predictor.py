@@ -164,6 +164,12 @@ class MatrixForestPredictor(MatrixForest):
         """Refuse: the predictor holds the records, and a copy could spend its budget twice."""
         raise TypeError(KEPT_IN_ONE_PLACE)
 
+    def _explained(self) -> NoReturn:
+        raise AttributeError(
+            "a MatrixForestPredictor releases answers and no trees, so nothing can be explained: "
+            "train a MatrixForestClassifier for importances"
+        )
+
     def __getstate__(self) -> dict[str, Any]:
         if hasattr(self, "_desk"):
             raise TypeError(KEPT_IN_ONE_PLACE)

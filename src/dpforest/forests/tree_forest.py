@@ -12,6 +12,8 @@ from dpforest.arrays import Values
 from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.declared import fitted
 from dpforest.forests.files import named, of_group
+from dpforest.report.explained import Explained, even_shares
+from dpforest.report.leaf_shares import shares_of_leaves
 from dpforest.tables.routing import add_leaf_values
 from dpforest.trees.structure import Forest
 from dpforest.trees.votes import normalise
@@ -25,6 +27,22 @@ class TreeForest(PrivateEstimator):
 
     forest_: Forest = fitted()
     leaf_values_: Values = fitted()
+
+    def _leaf_table(self) -> Values:
+        """What each leaf adds to the answer of all trees, shape (n_leaves, n_outputs)."""
+        return self.leaf_values_
+
+    def _leaf_counts(self) -> Values | None:
+        """The released number of records in each leaf; None where there is none."""
+        return None
+
+    def _explained(self) -> Explained:
+        counts, bins = self._leaf_counts(), (self.encoding_.n_bins, self.encoding_.n_values)
+        table = self._leaf_table() / self.forest_.n_trees
+        known = (
+            even_shares(*bins) if counts is None else shares_of_leaves(self.forest_, counts, *bins)
+        )
+        return Explained(self.schema_.feature_names, self.forest_, table, known, null=None)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {**named("forest", self.forest_.to_arrays()), "leaf_values": self.leaf_values_}
@@ -52,6 +70,12 @@ class VotingForest(ClassifierMixin, TreeForest):
         """The class with the most votes."""
         probabilities = self.predict_proba(X)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def _leaf_table(self) -> Values:
+        return self._leaf_votes
+
+    def _leaf_counts(self) -> Values | None:
+        return self.leaf_values_.sum(axis=1) if getattr(self, "leaves", "") == "counts" else None
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {**super()._arrays(), "leaf_votes": self._leaf_votes}

@@ -44,9 +44,10 @@ class FeatureEffect:
 def feature_effect(model: BoostedForest, feature: str) -> FeatureEffect:
     """Compute the answer at the mean score, a bin of the feature at a time.
 
-    Scores are averaged over all combinations of the other features' values: numeric ones weighted
-    by the released ``bin_weights_``, categories evenly, as if features were independent. No
-    record takes part, so it is post-processing.
+    Scores are averaged over all combinations of the other features' values, weighted by the
+    released ``bin_shares_``, as if features were independent. No record takes part, so it is
+    post-processing. The band is that of forests which learnt from noise alone
+    (`dpforest.report.noise_runs`).
 
     Parameters
     ----------
@@ -75,7 +76,8 @@ def feature_effect(model: BoostedForest, feature: str) -> FeatureEffect:
     if feature not in names:
         raise ValueError(f"feature {feature!r} is not in the schema; choose one of {list(names)}")
     j = names.index(feature)
-    answers = model.from_scores(mean_scores(model.forest_, j, _weights(model)))
+    shares, n_values = model.released_shares, model.encoding_.n_values[j]
+    answers = model.from_scores(mean_scores(model.forest_, j, shares)[:, :n_values])
     declared, cuts = model.schema_.features[j], model.encoding_.cuts[j]
     if isinstance(declared, CategoricalFeature) or cuts is None:
         return FeatureEffect(feature, declared.categories, None, answers)  # type: ignore[union-attr]
@@ -130,11 +132,3 @@ def _agreement(
         bit = (leaf >> level & 1).astype(np.bool_)
         agrees[asks_here[asked]] &= right[:, None, :] == bit[:, None]
     return asked, agrees
-
-
-def _weights(model: BoostedForest) -> tuple[Values, ...]:
-    """The share of each bin of values; even where nothing was released."""
-    return tuple(
-        np.full(n, 1.0 / n) if released is None else released / released.sum()
-        for n, released in zip(model.encoding_.n_values, model.bin_weights_, strict=True)
-    )

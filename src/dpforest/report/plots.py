@@ -11,16 +11,17 @@ from dpforest.report.effects import FeatureEffect, feature_effect
 
 if TYPE_CHECKING:
     from dpforest.forests.boosted_base import BoostedForest
+    from dpforest.forests.explaining import ExplainedEstimator
 
 MOST_TICKS = 8
 
 
-def plot_importance(model: BoostedForest, ax: Any = None) -> Any:
+def plot_importance(model: ExplainedEstimator, ax: Any = None) -> Any:
     """Draw the importance of every feature as a bar, the largest on top.
 
     Parameters
     ----------
-    model : PrivateForestClassifier or PrivateForestRegressor
+    model : estimator
         Fitted.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
@@ -30,13 +31,14 @@ def plot_importance(model: BoostedForest, ax: Any = None) -> Any:
     matplotlib Axes
     """
     check_is_fitted(model, "ledger_")
-    importances = model.feature_importances_
-    ax = axes_or_new(ax, height=1.0 + 0.3 * len(importances))
-    order = np.argsort(importances, kind="stable")
-    names = [model.schema_.feature_names[j] for j in order]
-    ax.barh(range(len(order)), importances[order])
+    found = model.importances()
+    ax = axes_or_new(ax, height=1.0 + 0.3 * len(found.value))
+    order = np.argsort(found.value, kind="stable")
+    names = [found.names[j] for j in order]
+    reach = np.maximum([found.value - found.low, found.high - found.value], 0.0)[:, order]
+    ax.barh(range(len(order)), found.value[order], xerr=reach, ecolor="grey")
     ax.set_yticks(range(len(order)), names)
-    ax.set_xlabel("importance (share of the released signal)")
+    ax.set_xlabel("importance (share of what moves the score, less the noise)")
     return ax
 
 
