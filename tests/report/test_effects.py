@@ -15,7 +15,7 @@ from dpforest import (
     Target,
     load_model,
 )
-from dpforest.report import feature_effect
+from dpforest.report import feature_effect, pair_effect, plot_pair
 from dpforest.report.effects import mean_scores
 
 FEATURES = (
@@ -135,3 +135,36 @@ def test_unknown_features_and_unfitted_models_are_refused():
         feature_effect(fitted("two"), "colour")
     with pytest.raises(NotFittedError):
         feature_effect(PrivateForestClassifier(), "color")
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_the_band_holds_the_effect_and_follows_the_noise(kind):
+    shape = {"max_depth": 3, "learning_rate": 0.3}
+    quiet, loud = (fitted(kind, epsilon=epsilon, **shape) for epsilon in (50.0, 0.5))
+    widths = []
+    for model in (quiet, loud):
+        effect = feature_effect(model, "weight")
+        assert (effect.low <= effect.answers + 1e-12).all()
+        assert (effect.answers <= effect.high + 1e-12).all()
+        widths.append((effect.high - effect.low).mean())
+    assert widths[0] < widths[1]
+    exact = feature_effect(fitted(kind, epsilon=float("inf")), "weight")
+    np.testing.assert_allclose(exact.low, exact.high)
+
+
+def test_pairs_are_averages_over_all_combinations_of_the_rest():
+    model = fitted("three", max_depth=4)
+    weights = weights_of(model)
+    joint = np.zeros((3, len(weights[0]), len(weights[1])))
+    for record in itertools.product(*(range(len(shares)) for shares in weights)):
+        joint[:, record[0], record[1]] += weights[2][record[2]] * score(model.forest_, record)
+    effect = pair_effect(model, "height", "color")
+    scores = joint[:, :3, :4].reshape(3, -1)
+    np.testing.assert_allclose(effect.answers.reshape(12, 3), model.from_scores(scores), atol=1e-6)
+    alone = joint @ weights[1], np.einsum("oab,a->ob", joint, weights[0])
+    whole = alone[0] @ weights[0]
+    expected = joint - alone[0][:, :, None] - alone[1][:, None] + whole[:, None, None]
+    np.testing.assert_allclose(effect.interaction, expected[:, :3, :4], atol=1e-6)
+    with pytest.raises(ValueError, match="two features"):
+        pair_effect(model, "color", "color")
+    assert plot_pair(model, "height", "color").get_xlabel() == "height (bin)"

@@ -42,6 +42,10 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
         The shape of the forest: its trees, the levels of a tree, the step of a round and the trees
         that a round averages. ``"auto"`` follows `dpforest.forests.plan`: public facts and a noisy
         number of records.
+    monotone_constraints : dict, optional
+        By the name of a numeric feature: 1 where the probability of the second class (or the
+        target) may not fall as the feature rises, -1 where it may not rise. For two classes and
+        regression; missing values are free. Post-processing of each tree, at no cost.
     warm_start : bool, default=False
         Let a second ``fit`` go on from the first, with a budget of its own on top. The ledger
         holds both.
@@ -51,13 +55,18 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
     forest_ : BoostedTrees
         The released trees.
     feature_importances_ : ndarray of float64
-        The share of each feature in the signal that the released sums showed; free.
+        How far the released scores move with each feature, less the noise; free.
     plan_ : BoostingPlan
         The shape that was chosen.
     n_records_ : float
         The noisy number of records, or the hint.
     bin_weights_ : tuple
-        The released share of the records in each bin of each numeric feature.
+        How often numeric features are cut around each bin, by released counts.
+    bin_shares_ : tuple
+        The share of the records in each bin of each feature, missing and unseen values last, as far
+        as released numbers say: noisy counts, or the Hessians of leaves.
+    leaf_noise_ : LeafNoise
+        How much noise is in each leaf.
     classes_, ledger_, schema_, encoding_, n_features_in_, feature_names_in_
         As in `PrivateEstimator`.
 
@@ -103,6 +112,10 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
         """Turn scores, shape (n_outputs, n), into the probability of each class."""
         return self._loss().predictions(scores, self._clipped)
 
+    def _loss_outputs(self) -> int:
+        n_classes = len(self.schema_.classes)
+        return 1 if n_classes == 2 else n_classes
+
     def _gradient_variance(self) -> float:
         return 1.0 if len(self.classes_) == 2 else 2.0 / len(self.classes_)
 
@@ -121,8 +134,8 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
     Parameters
     ----------
     epsilon, delta, schema, n_estimators, max_depth, learning_rate, trees_per_round, n_hint, \
-    warm_start, neighbors, max_records_per_group, random_state, n_jobs, verbose, \
-    budget
+    monotone_constraints, warm_start, neighbors, max_records_per_group, random_state, n_jobs, \
+    verbose, budget
         As in `PrivateForestClassifier`; the schema's target declares bounds.
 
     Attributes
@@ -167,6 +180,11 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
         self.target_center_, self.target_deviation_ = mean, deviation
         self.target_width_ = min(high - low, WIDTHS * deviation) if purse.private else high - low
         return TARGET_SHARE
+
+    @property
+    def score_units(self) -> tuple[float, float]:
+        """Scores are measured from the center, in widths."""
+        return self.target_width_, self.target_center_
 
     def _gradient_variance(self) -> float:
         return min(self.target_deviation_ / self.target_width_, 1.0) ** 2

@@ -29,10 +29,13 @@ from dpforest.forests.plan import (
 from dpforest.losses import Loss
 from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.desk import Desk
+from dpforest.report import Contributions, contributions, plot_effect
 from dpforest.report.explained import Explained
 from dpforest.report.noise_runs import LeafNoise, noise_values
 from dpforest.report.notes import Notes
+from dpforest.schema import NumericFeature
 from dpforest.tables.routing import add_tree_values
+from dpforest.trees.monotone import Monotone
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 from dpforest.trees.unfolding import leaf_table, unfold
@@ -46,6 +49,7 @@ class BoostedForest(PrivateEstimator):
     max_depth: int | Auto = parameter(default="auto", check=checks.count_or_auto())
     learning_rate: float | Auto = parameter(default="auto", check=checks.positive_or_auto)
     trees_per_round: int | Auto = parameter(default="auto", check=checks.count_or_auto())
+    monotone_constraints: dict[str, int] | None = parameter(default=None, check=checks.signs)
     warm_start: bool = parameter(default=False)
 
     forest_: BoostedTrees = fitted()
@@ -61,6 +65,7 @@ class BoostedForest(PrivateEstimator):
 
     def _train(self, desk: Desk, rng: np.random.Generator) -> None:
         """Count the records, choose bins, and release the trees; or go on with more trees."""
+        self._check_monotone()
         before: BoostedTrees | None = getattr(self, "forest_", None)
         share = self._prepare(desk) if before is None else Fraction(1)
         desk.encode(self.encoding_, by_feature=True)
@@ -128,7 +133,7 @@ class BoostedForest(PrivateEstimator):
         self.plan_ = plan
         self._clipped = purse.private
         notes = Notes()
-        self.forest_ = boost(desk, grower, loss, plan, price, before, notes)
+        self.forest_ = boost(desk, grower, loss, plan, price, before, notes, self._monotone())
         self._keep_notes(notes, before is not None)
 
     def _keep_notes(self, notes: Notes, continued: bool) -> None:
@@ -162,6 +167,30 @@ class BoostedForest(PrivateEstimator):
         if self.max_depth != "auto" and self.max_depth > MAX_DEPTH:
             raise ValueError(f"max_depth must be at most {MAX_DEPTH}, got {self.max_depth!r}")
 
+    def _check_monotone(self) -> None:
+        """ValueError unless constraints are on numeric features and there is one score."""
+        asked = self.monotone_constraints or {}
+        numeric = [f.name for f in self.schema_.features if isinstance(f, NumericFeature)]
+        odd = [name for name in asked if name not in numeric]
+        if odd:
+            raise ValueError(
+                f"monotone_constraints: {odd} are no numeric features of the schema; numeric are "
+                f"{numeric}"
+            )
+        if any(asked.values()) and self._loss_outputs() > 1:
+            raise ValueError(
+                "monotone_constraints need two classes or a numeric target: with more classes, a "
+                "score that rises says nothing of its probability"
+            )
+
+    def _loss_outputs(self) -> int:
+        return 1
+
+    def _monotone(self) -> Monotone:
+        asked = self.monotone_constraints or {}
+        signs = np.array([asked.get(name, 0) for name in self.schema_.feature_names])
+        return Monotone(signs, self.encoding_.n_values)
+
     def _scores(self, X: Any) -> NDArray[np.float32]:
         """The scores of some records, shape (n_outputs, n)."""
         bins = self._bins(X, order="F")
@@ -187,24 +216,36 @@ class BoostedForest(PrivateEstimator):
         """The share of the records in each bin of each feature, as far as released numbers say."""
         return tuple(shares for shares in self.bin_shares_ if shares is not None)
 
+    def noise_forest(self) -> BoostedTrees:
+        """The same trees, had they learnt from noise alone: an output for each of some runs."""
+        trees, noise = self.forest_.trees, self.leaf_noise_
+        if not noise.deviations.any():  # without noise there is nothing to compare with
+            return BoostedTrees(trees, np.zeros((trees.n_trees, 2, noise.gains.shape[1]), "f4"))
+        return BoostedTrees(
+            trees, noise_values(trees, noise, self.released_shares, self._gradient_variance())
+        )
+
     def _explained(self) -> Explained:
-        trees, values = self.forest_.trees, self.forest_.values
-        shares = self.released_shares
-        null = np.zeros((trees.n_trees, 2, values.shape[2]), np.float32)  # without noise, nothing
-        if self.leaf_noise_.deviations.any():
-            null = noise_values(trees, self.leaf_noise_, shares, self._gradient_variance())
+        trees = self.forest_.trees
         return Explained(
             self.schema_.feature_names,
             unfold(trees),
-            leaf_table(trees, values),
-            shares,
-            leaf_table(trees, null),
+            leaf_table(trees, self.forest_.values),
+            self.released_shares,
+            leaf_table(trees, self.noise_forest().values),
         )
+
+    @property
+    def score_units(self) -> tuple[float, float]:
+        """What a unit of the score is worth, and where scores are measured from."""
+        return 1.0, 0.0
+
+    def contributions(self, X: Any) -> Contributions:
+        """What each feature contributes to each score; see `dpforest.report.contributions`."""
+        return contributions(self, X)
 
     def plot_effect(self, feature: str, ax: Any = None) -> Any:
         """Draw what one feature does; see `dpforest.report.plot_effect`."""
-        from dpforest.report import plot_effect
-
         return plot_effect(self, feature, ax)
 
     def _facts(self) -> dict[str, Any]:

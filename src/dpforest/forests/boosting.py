@@ -15,6 +15,7 @@ from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.gradients import GradientRelease, gradient_sums
 from dpforest.report.notes import Notes
+from dpforest.trees.monotone import Monotone
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
@@ -67,6 +68,7 @@ def boost(
     price: Price,
     before: BoostedTrees | None = None,
     notes: Notes | None = None,
+    monotone: Monotone | None = None,
 ) -> BoostedTrees:
     """Release round after round of trees, each fitted to what those before left over.
 
@@ -84,6 +86,8 @@ def boost(
         A model to continue.
     notes : Notes, optional
         Takes note of what explanations need.
+    monotone : Monotone, optional
+        Holds every tree to constraints.
     """
     desk.start_scores(loss.n_outputs)
     rounds = [] if before is None else [before]
@@ -98,6 +102,7 @@ def boost(
             release = _centred(release)
         grower.learn(trees, release.gradients, release.deviation)
         values = leaf_values(release, plan)
+        values = values if monotone is None else monotone.project(trees, values)
         if notes is not None:
             notes.learn(trees, values, release, noise_of_hessians)
         desk.add_to_scores(trees, values)

@@ -53,7 +53,7 @@ def tree_contributions(feature, right, depth, values, shares, table, asked, mean
     With the features of a tree independent, what is expected of a record when some of its features
     are known depends on its leaf alone, so Shapley's weighted sum over sets of features is
     computed once a leaf. ``table[tree, leaf, place, output]`` is for the feature
-    ``asked[tree, place]`` (-1 for none); ``means[tree, output]`` is what is expected of all records.
+    ``asked[tree, place]`` (-1 for none); ``means[tree, output]`` is what is expected of anybody.
     """
     most = 1 << depth.max()
     found, bits = np.empty(8, np.int64), np.empty(8, np.int64)
