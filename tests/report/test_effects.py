@@ -138,18 +138,28 @@ def test_unknown_features_and_unfitted_models_are_refused():
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-def test_the_band_holds_the_effect_and_follows_the_noise(kind):
-    shape = {"max_depth": 3, "learning_rate": 0.3}
-    quiet, loud = (fitted(kind, epsilon=epsilon, **shape) for epsilon in (50.0, 0.5))
-    widths = []
-    for model in (quiet, loud):
-        effect = feature_effect(model, "weight")
-        assert (effect.low <= effect.answers + 1e-12).all()
-        assert (effect.answers <= effect.high + 1e-12).all()
-        widths.append((effect.high - effect.low).mean())
-    assert widths[0] < widths[1]
+def test_the_band_holds_the_effect(kind):
+    effect = feature_effect(fitted(kind), "weight")
+    assert (effect.low <= effect.answers + 1e-12).all()
+    assert (effect.answers <= effect.high + 1e-12).all()
+    assert (effect.high - effect.low).min() > 0
     exact = feature_effect(fitted(kind, epsilon=float("inf")), "weight")
     np.testing.assert_allclose(exact.low, exact.high)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_band_of_a_useless_feature_holds_a_flat_line(seed):
+    """Two deviations hold 19 of 20 bins, were they independent; three of four are asked for."""
+    rng = np.random.default_rng(seed)
+    schema = Schema(tuple(NumericFeature(f"x{j}", 0, 1) for j in range(4)), TARGETS["two"])
+    model = PrivateForestClassifier(schema=schema, random_state=seed)
+    model.fit(rng.random((3000, 4)), np.array(["no", "yes"])[rng.integers(0, 2, 3000)])
+    inside = []
+    for name in schema.feature_names:
+        effect = feature_effect(model, name)
+        flat = np.average(effect.answers[:, 1])
+        inside += list((effect.low[:, 1] <= flat) & (flat <= effect.high[:, 1]))
+    assert np.mean(inside) > 0.75
 
 
 def test_pairs_are_averages_over_all_combinations_of_the_rest():

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dpforest.forests import parameters as checks
 from dpforest.forests.declared import fitted, one_of, parameter
 from dpforest.forests.docstrings import spelled_out
-from dpforest.forests.explaining import ExplainedEstimator
+from dpforest.forests.exporting import ExportedEstimator
 from dpforest.forests.inner_fits import warn_of_inner_fits
 from dpforest.forests.spending import SharedBudget, spending, use_of
 from dpforest.privacy.accounts.ledger import Ledger
@@ -34,7 +34,7 @@ FEWEST_RECORDS = 10.0  # that a plan reckons with, whatever the noise says
 SCIKIT_LEARN_FACTS = ("n_features_in_", "feature_names_in_")
 
 
-class PrivateEstimator(ExplainedEstimator):
+class PrivateEstimator(ExportedEstimator):
     """Base of all estimators; a family adds parameters, ``_train`` and ``predict``.
 
     ``fit`` is a template: parameters are checked, the table is opened, which checks all of it and

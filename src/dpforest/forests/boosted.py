@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from dpforest.arrays import Values
+from dpforest.export import Described
+from dpforest.export.described import Link
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import target_moments
 from dpforest.forests.plan import TARGET_SHARE, Purse
@@ -112,6 +114,12 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
         """Turn scores, shape (n_outputs, n), into the probability of each class."""
         return self._loss().predictions(scores, self._clipped)
 
+    def _described(self) -> Described:
+        clipped: Link = "clipped_logistic" if self._clipped else "logistic"
+        link: Link = clipped if len(self.classes_) == 2 else "softmax"
+        trees, values = self.forest_.trees, self.forest_.values
+        return Described(self.encoding_, trees, values, link, self.schema_.classes)
+
     def _loss_outputs(self) -> int:
         n_classes = len(self.schema_.classes)
         return 1 if n_classes == 2 else n_classes
@@ -180,6 +188,12 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
         self.target_center_, self.target_deviation_ = mean, deviation
         self.target_width_ = min(high - low, WIDTHS * deviation) if purse.private else high - low
         return TARGET_SHARE
+
+    def _described(self) -> Described:
+        scale, center = self.score_units
+        trees, values = self.forest_.trees, self.forest_.values
+        bounds = self.schema_.target_bounds
+        return Described(self.encoding_, trees, values, "number", None, center, scale, bounds)
 
     @property
     def score_units(self) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from dpforest.arrays import Values
+from dpforest.export import Described
 from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.declared import fitted
 from dpforest.forests.files import named, of_group
@@ -73,6 +74,17 @@ class VotingForest(ClassifierMixin, TreeForest):
 
     def _leaf_table(self) -> Values:
         return self._leaf_votes
+
+    def _described(self) -> Described:
+        voting = getattr(self, "voting", "averaging")
+        if voting in ("most_confident", "probabilistic"):
+            raise ValueError(
+                f"voting={voting!r} cannot be exported: let the leaves vote by another rule first, "
+                "revote('averaging')"
+            )
+        return Described(
+            self.encoding_, self.forest_, self._leaf_votes, "shares", self.schema_.classes
+        )
 
     def _leaf_counts(self) -> Values | None:
         return self.leaf_values_.sum(axis=1) if getattr(self, "leaves", "") == "counts" else None
