@@ -25,16 +25,16 @@ def to_json(model: Described, estimator: str, guarantee: str) -> dict[str, Any]:
     guarantee : str
         What its ledger says, for readers.
     """
-    encoding = model.encoding
+    encoding, bins = model.encoding, model.encoding.category_bins
     features = [
         {
             **feature.to_dict(),
-            **({} if cuts is None else {"cuts": cuts.tolist()}),
+            **({"bins": bins[j].tolist()[:-2]} if cuts is None else {"cuts": cuts.tolist()}),
             "missing_bin": int(n),
             "unseen_bin": None if unseen < 0 else int(unseen),
         }
-        for feature, cuts, n, unseen in zip(
-            encoding.schema.features, encoding.cuts, encoding.n_values, encoding.unseen, strict=True
+        for j, (feature, cuts, n, unseen) in enumerate(
+            zip(encoding.schema.features, encoding.cuts, encoding.n_values, encoding.unseen)
         )
     ]
     trees = model.trees

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpforest.export.described import Described
 from dpforest.export.onnx_graph import Graph
@@ -48,7 +49,8 @@ def _bins_of(graph: Graph, model: Described, j: int) -> str:
         index = CategoryIndex(feature.categories)
         if any(isinstance(category, str) for category in feature.categories):
             places = dict.fromkeys(("", "nan", "NaN"), missing)
-            places |= {str(c): index.position(c) for c in feature.categories}
+            bins = encoding.category_bins[j].tolist()
+            places |= {str(c): bins[index.position(c)] for c in feature.categories}
             name = graph.input(feature.name, "string")
             return graph.add(
                 "LabelEncoder",
@@ -58,7 +60,8 @@ def _bins_of(graph: Graph, model: Described, j: int) -> str:
                 values_int64s=list(places.values()),
                 default_int64=unseen,
             )
-        return _among_numbers(graph, graph.input(feature.name, "double"), index, missing, unseen)
+        name = graph.input(feature.name, "double")
+        return _among_numbers(graph, name, index, encoding.category_bins[j])
     assert cuts is not None
     name = graph.input(feature.name, "double")
     if not cuts.size:
@@ -71,10 +74,11 @@ def _bins_of(graph: Graph, model: Described, j: int) -> str:
     )
 
 
-def _among_numbers(graph: Graph, name: str, index: CategoryIndex, missing: int, unseen: int) -> str:
-    """The place of a number among others, or where missing and unseen ones go."""
+def _among_numbers(graph: Graph, name: str, index: CategoryIndex, bins: NDArray[np.uint8]) -> str:
+    """The bin of a number among others, or where missing and unseen ones go."""
     numbers = np.array(sorted(index.numbers))
-    places = np.array([index.numbers[number] for number in numbers.tolist()], np.int64)
+    places = bins[[index.numbers[number] for number in numbers.tolist()]].astype(np.int64)
+    unseen, missing = bins[-2:].astype(np.int64)
     same = graph.add("Equal", [name, graph.constant(numbers[None])])
     hits = graph.add("Cast", [same], to="int64")
     place = graph.sum(graph.add("Mul", [hits, graph.constant(places[None])]), axis=1)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpforest.arrays import Values
 from dpforest.schema import CategoricalFeature
 from dpforest.schema.categories import Category
+from dpforest.tables.grouping import group_names
 
 if TYPE_CHECKING:
     from dpforest.forests.boosted_base import BoostedForest
@@ -105,7 +106,7 @@ def feature_effect(model: BoostedForest, feature: str) -> FeatureEffect:
     low, high = (_shifted(model, scores, sign * reach) for sign in (-1.0, 1.0))
     declared, cuts = model.schema_.features[j], model.encoding_.cuts[j]
     if isinstance(declared, CategoricalFeature) or cuts is None:
-        labels = declared.categories  # type: ignore[union-attr]
+        labels = group_names(declared.categories)  # type: ignore[union-attr]
         return FeatureEffect(feature, labels, None, answers, low, high)
     edges = np.concatenate([[declared.low], cuts, [declared.high]])
     return FeatureEffect(feature, None, edges, answers, low, high)
