@@ -23,6 +23,8 @@ PAGES = (
     "README.md",
     "docs/getting-started.md",
     "docs/flagship.md",
+    "docs/explanations.md",
+    "docs/export.md",
     "docs/evaluation.md",
     "docs/budget.md",
     "docs/contributing.md",

@@ -34,7 +34,13 @@ def to_json(model: Described, estimator: str, guarantee: str) -> dict[str, Any]:
             "unseen_bin": None if unseen < 0 else int(unseen),
         }
         for j, (feature, cuts, n, unseen) in enumerate(
-            zip(encoding.schema.features, encoding.cuts, encoding.n_values, encoding.unseen)
+            zip(
+                encoding.schema.features,
+                encoding.cuts,
+                encoding.n_values,
+                encoding.unseen,
+                strict=True,
+            )
         )
     ]
     trees = model.trees

@@ -28,6 +28,7 @@ LOUD_DEVIATIONS = 3.0  # a share stands out of its noise from here on
 NEARLY_ALL = 0.9
 PRIOR_MISSING = 0.3  # how many records may be missing, before anything is known
 SEEN = 0.02
+DOUBT = 0.3  # of the spread of Hessians that features may not explain
 FIRM = 0.1  # how far a released share may be moved, relative to it
 
 
@@ -94,14 +95,19 @@ class Notes:
         ]
         # Some points go to bins of missing values, to see what the model does there.
         seen = tuple(np.where((s > 0.0) & (mean == 0.0), SEEN, mean) for mean, s in priors)
-        curvatures = self._curvatures(loss, seen)
+        curvatures, doubts = self._curvatures(loss, seen)
         return tuple(
-            self._feature_shares(j, *prior, [of_round[j] for of_round in curvatures])
+            self._feature_shares(j, *prior, [of_round[j] for of_round in curvatures], doubts)
             for j, prior in enumerate(priors)
         )
 
     def _feature_shares(
-        self, feature: int, mean: Values, spread: Values, curvatures: list[Values]
+        self,
+        feature: int,
+        mean: Values,
+        spread: Values,
+        curvatures: list[Values],
+        doubts: list[float],
     ) -> Values:
         """Least squares that lean on a prior; what stays in the noise is taken for nothing."""
         free = spread > 0.0
@@ -109,11 +115,13 @@ class Notes:
         scale = PRIOR_MISSING**2 * np.outer(mean[free], mean[free])
         precision = np.linalg.inv(np.diag(spread[free] ** 2) + scale)
         pull = np.zeros(int(free.sum()))
-        for (trees, _, contrasts, noise), curvature in zip(self.rounds, curvatures, strict=True):
+        for (trees, _, contrasts, noise), curvature, doubt in zip(
+            self.rounds, curvatures, doubts, strict=True
+        ):
             level = np.arange(trees.feature.shape[1])
             asks = (trees.feature == feature) & (level < trees.depth[:, None])
             signs = np.where(trees.goes_right[asks][:, : len(mean)], curvature, -curvature)
-            weight = 1.0 / max(noise, EXACT) ** 2
+            weight = 1.0 / (noise**2 + doubt**2 + EXACT**2)
             precision += weight * signs[:, free].T @ signs[:, free]
             pull += weight * signs[:, free].T @ (contrasts[asks] - signs @ mean)
         covariance = np.linalg.inv(precision)
@@ -123,23 +131,29 @@ class Notes:
         kept = standing_out(np.maximum(found, 0.0), deviations)
         return np.asarray(kept / kept.sum())
 
-    def _curvatures(self, loss: Loss, weights: tuple[Values, ...]) -> list[list[Values]]:
-        """The mean Hessian in each bin of each feature, by the model so far; 1 on average."""
+    def _curvatures(
+        self, loss: Loss, weights: tuple[Values, ...]
+    ) -> tuple[list[list[Values]], list[float]]:
+        """The mean Hessian in each bin of each feature, by the model so far; 1 on average.
+
+        And how far contrasts may be off for it: the less the model is the same for all, the more.
+        """
         points = np.asfortranarray(draw_points(weights, POINTS, np.random.default_rng(0)))
         counts = [np.bincount(points[:, j], minlength=len(w)) for j, w in enumerate(weights)]
         n_outputs = self.rounds[0][1].shape[1]
         scores = np.zeros((n_outputs, POINTS), np.float32)
         target, slopes = np.zeros(POINTS, np.int32), np.zeros((n_outputs, POINTS))
         hessians = np.zeros(POINTS)
-        found = []
+        found, doubts = [], []
         for trees, values, _, _ in self.rounds:
             loss.derivatives(scores, target, slopes, hessians)
             relative = hessians / max(float(hessians.mean()), 1e-12)
+            doubts.append(DOUBT * float(relative.std()))
             sums = [np.bincount(points[:, j], relative, len(c)) for j, c in enumerate(counts)]
             # One point more, of the mean, for bins that were hardly met.
             found.append([(s + 1.0) / (c + 1.0) for s, c in zip(sums, counts, strict=True)])
             add_tree_values(trees, points, values, scores)
-        return found
+        return found, doubts
 
 
 def standing_out(shares: Values, deviations: Values | float) -> Values:

@@ -64,8 +64,9 @@ class CategoricalFeature:
     """One of a public list of categories.
 
     Up to 255 have a bin each; more of them share 254 bins, by a public hash of their texts, which
-    costs nothing (at most 100,000 may be listed). A value that is not on the list is "unseen" and has a bin of its own. Texts match texts
-    exactly; numbers, booleans and texts that spell them match by value (1, 1.0, True and "1").
+    costs nothing (at most 100,000 may be listed). A value that is not on the list is "unseen" and
+    has a bin of its own. Texts match texts exactly; numbers, booleans and texts that spell them
+    match by value (1, 1.0, True and "1").
 
     Examples
     --------
