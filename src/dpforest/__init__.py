@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dpforest.privacy.accounts.ledger import Ledger
     from dpforest.privacy.accounts.protection import Protection
     from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
+    from dpforest.search import PrivateSearchCV
 
 __version__ = "0.1.0"
 
@@ -51,6 +52,7 @@ __all__ = [
     "PrivacyLeakWarning",
     "PrivateForestClassifier",
     "PrivateForestRegressor",
+    "PrivateSearchCV",
     "Protection",
     "RandomDecisionForestClassifier",
     "Schema",
@@ -88,6 +90,7 @@ _ROOMS = {
     "privacy.accounts.ledger": ("Ledger",),
     "privacy.accounts.protection": ("Protection",),
     "schema": ("CategoricalFeature", "NumericFeature", "Schema", "Target"),
+    "search": ("PrivateSearchCV",),
 }
 _HOME = {name: f"dpforest.{room}" for room, names in _ROOMS.items() for name in names}
 

@@ -19,6 +19,7 @@ from dpforest.forests.docstrings import spelled_out
 from dpforest.forests.inner_fits import warn_of_inner_fits
 from dpforest.forests.saving import SavedEstimator
 from dpforest.forests.spending import SharedBudget, spending, use_of
+from dpforest.privacy.accounts.caps import Cap
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Neighbors, Protection
 from dpforest.privacy.accounts.reservation import Use
@@ -92,7 +93,8 @@ class PrivateEstimator(SavedEstimator):
     budget: SharedBudget | None = parameter(default=None, check=checks.budget)
 
     _pure_share = Fraction(0)  # of epsilon, for pure releases of a fit that has a delta
-    _draws: Draws | None = fitted()  # an auditor's, in the place of the secret ones
+    _draws: Draws | None = fitted()  # an auditor's or a search's, in the place of secret ones
+    _cap: Cap | None = fitted()  # what a search has paid for a fit
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -194,7 +196,7 @@ class PrivateEstimator(SavedEstimator):
             groups=groups,
             before=earlier if continued or earlier is None else earlier.failures(),
             n_jobs=self.n_jobs,
-            use=self._use(schema),
+            use=getattr(self, "_cap", None) or self._use(schema),
         )
         if not continued:
             self._forget()

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
+from dpforest.privacy.accounts.caps import Cap
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.opening import open_ledger
 from dpforest.privacy.accounts.protection import Protection
@@ -37,7 +38,7 @@ def open_desk(
     groups: Any = None,
     before: Ledger | None = None,
     n_jobs: int | None = None,
-    use: Use | None = None,
+    use: Use | Cap | None = None,
 ) -> Desk:
     """Check a table against its schema, open its ledger and a desk; releases nothing.
 
@@ -61,8 +62,8 @@ def open_desk(
         Of the model that is continued, or of fits of the same object that failed.
     n_jobs : int, optional
         Threads.
-    use : Use, optional
-        Of a budget that is shared: reserved before a record is read.
+    use : Use or Cap, optional
+        Of a budget that is shared, reserved before a record is read; or what a search has paid.
     """
     ledger = open_ledger(schema, *budget, protection, draws.reproducible, before)
     if use is not None:
@@ -84,14 +85,22 @@ def _open_store(
     groups: Any,
     n_jobs: int | None,
 ) -> LocalStore:
-    frame = frame.select(schema)
-    target = _encode_target(y, schema, frame.n_rows)
-    check_columns(frame, schema, n_jobs)
+    frame, target = checked_table(frame, y, schema, n_jobs)
     keep = None
     if groups is not None:
         bound = protection.max_records_per_group
         keep = bound_groups(groups, frame.n_rows, bound, draws.below)
     return LocalStore(frame, target, keep, n_jobs)
+
+
+def checked_table(
+    frame: Frame, y: Any, schema: Schema, n_jobs: int | None
+) -> tuple[Frame, NDArray[np.int32 | np.float64]]:
+    """The columns of the schema and the encoded target; SchemaError where they do not fit it."""
+    frame = frame.select(schema)
+    target = _encode_target(y, schema, frame.n_rows)
+    check_columns(frame, schema, n_jobs)
+    return frame, target
 
 
 def _encode_target(y: Any, schema: Schema, n_rows: int) -> NDArray[np.int32 | np.float64]:
