@@ -158,8 +158,9 @@ def _training(shares: Shares, strength: float) -> tuple[float, Cost, Spend]:
     """The epsilon that a training is asked to keep, what it is held to, and its entry."""
     if not shares.delta:
         asked = strength * _DOWN
-        made = Training(exact(asked), 0.0)
-        return asked, Cost({exact(asked): 1}), _held_to(made)
+        # Some plans share out a float's decimals, others its binary value: the larger by a hair.
+        most = max(exact(asked), Fraction(asked))
+        return asked, Cost({most: 1}), _held_to(Training(most, 0.0))
     low, high = 0.0, float(shares.epsilon)
     for _ in range(60):
         middle = (low + high) / 2
