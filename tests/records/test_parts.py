@@ -24,6 +24,12 @@ def test_a_record_has_its_part_whoever_comes_after_it():
     assert not small.all()
 
 
+def test_parts_follow_the_coins_and_nothing_else():
+    for side, out in ((0, True), (1, True), (2, False), (4, False)):
+        found = held_out(7, None, Fraction(2, 5), lambda m, size, side=side: np.full(size, side))
+        assert (found == out).all()
+
+
 def test_parts_have_their_share():
     # 5 standard errors.
     out = held_out(100_000, None, Fraction(1, 5), Draws(0).below)

@@ -122,6 +122,17 @@ def test_control_a_ledger_that_counts_trials_is_seen(monkeypatch):
     assert fitted(1).ledger_.explain() != fitted(3).ledger_.explain()
 
 
+def test_everything_is_debited_before_the_first_trial(monkeypatch):
+    honest = Trials.run
+
+    def run(self):
+        assert self.ledger.entries == (self.plan.entry,)
+        return honest(self)
+
+    monkeypatch.setattr(Trials, "run", run)
+    assert fitted(2).ledger_.epsilon == 1
+
+
 def test_models_that_were_not_chosen_are_gone(monkeypatch):
     import gc
     import weakref

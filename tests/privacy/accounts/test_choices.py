@@ -87,6 +87,15 @@ def test_a_search_is_a_model_that_came_to_its_end():
     assert ledger.failures().epsilon == 1
 
 
+def test_a_search_that_ended_ends_what_is_carried_along():
+    failed = Ledger(1, 0, Protection())
+    failed.debit(training(1))
+    failed.mark_failed()
+    ledger = Ledger(1, 0, Protection(), kind="search", after=failed.stages)
+    ledger.debit(training(1))
+    assert ledger.failures() is None
+
+
 def test_a_training_has_one_price():
     assert Training(Fraction(1, 2), 0).loss == Pure(Fraction(1, 2))
     for epsilon, mu in ((0, 0.0), (1, 0.1)):
