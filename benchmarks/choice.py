@@ -25,6 +25,7 @@ CLASSES = (
 )  # fmt: skip
 NUMBERS = ("california_housing", "bike_sharing")
 CANDIDATES = {"max_depth": [2, 3, 4, 6, "auto"], "n_estimators": [50, 200, 800, "auto"]}
+FIRST_SEED = 10  # smaller ones were looked at while the rule for the law of stopping was made
 MOST_ROWS, EPSILON, DELTA = 20_000, 1.0, 1e-6
 RESULTS = Path(__file__).parent / "choice.json"
 PAGE = Path(__file__).parents[1] / "docs" / "choice.md"
@@ -81,7 +82,7 @@ def main() -> None:
     asked = parser.parse_args()
     found: dict[str, list[dict[str, float]]] = {}
     for name in (*CLASSES, *NUMBERS):
-        found[name] = [scores(name, seed) for seed in range(asked.seeds)]
+        found[name] = [scores(name, FIRST_SEED + i) for i in range(asked.seeds)]
         means = {
             k: round(float(np.mean([run[k] for run in found[name]])), 4) for k in found[name][0]
         }

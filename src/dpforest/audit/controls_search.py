@@ -17,6 +17,7 @@ from dpforest.audit.searches import OneSearch
 from dpforest.audit.worlds import SMALL_SCHEMA, Table
 from dpforest.forests.random import RandomDecisionForestClassifier
 from dpforest.privacy import search_opening
+from dpforest.records import parts
 from dpforest.search import PrivateSearchCV, searching
 
 SEEDS = range(4)  # so that the odd record is in either part
@@ -81,11 +82,11 @@ def _worst(reports: Iterator[ReplayReport]) -> ReplayReport:
 
 @contextmanager
 def _overlapping_parts() -> Iterator[None]:
-    honest = searching.open_parts
+    honest = search_opening.open_parts
 
     def overlapping(X: Any, y: Any, schema: Any, *, groups: Any = None, **how: Any) -> Any:
-        parts = honest(X, y, schema, groups=groups, **how)
-        return replace(parts, training=(X, y, groups))
+        opened = honest(X, y, schema, groups=groups, **how)
+        return replace(opened, training=(X, y, groups))
 
     with patch.object(searching, "open_parts", overlapping):
         yield
@@ -93,7 +94,7 @@ def _overlapping_parts() -> Iterator[None]:
 
 @contextmanager
 def _persons_in_both_parts() -> Iterator[None]:
-    honest = search_opening.held_out
+    honest = parts.held_out
 
     def scattered(n_rows: int, groups: Any, share: Any, draw: Any) -> Any:
         return honest(n_rows, None, share, draw)

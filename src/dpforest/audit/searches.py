@@ -17,7 +17,7 @@ from dpforest.audit.replay_draws import RecordingDraws
 from dpforest.audit.shown import Shown
 from dpforest.audit.worlds import Table
 from dpforest.privacy.accounts.ledger import Ledger
-from dpforest.privacy.accounts.spends import Branch, exact
+from dpforest.privacy.accounts.spends import Branch
 from dpforest.privacy.accounts.stopping import Stopping
 from dpforest.search import PrivateSearchCV
 
@@ -90,9 +90,8 @@ class StoppingReport:
     def __str__(self) -> str:
         """One line."""
         verdict = "holds" if self.holds else "BROKEN"
-        kind = {Fraction(0): "logarithmic", Fraction(1): "geometric"}.get(
-            exact(self.law.eta), f"negative binomial of {self.law.eta}"
-        )
+        named = {Fraction(0): "logarithmic", Fraction(1): "geometric"}
+        kind = named.get(self.law.eta, f"negative binomial of {self.law.eta}")
         return (
             f"{verdict}: {kind}, {self.law.mean:.3g} trials of {self.trial}: "
             f"{self.found:.6g} of {self.claim:.6g}"

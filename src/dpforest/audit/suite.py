@@ -161,7 +161,7 @@ def searches() -> str:
     lines = ["## Searches\n", *_broken(search_controls())]
     lines.append("\nThe best of a random number of trials, exactly, for trials as bad as can be:\n")
     lines.append("```")
-    for eta, odds in product((0, Fraction(1, 2), 1), (2, 20, 100)):
+    for eta, odds in product(map(Fraction, ("0", "1/2", "1")), (2, 20, 100)):
         law = Stopping(eta, odds)
         lines.append(f"{worst_pure_stopping(law, law.trial_epsilon(1.0))} [epsilon]")
         mu = law.trial_mu(1.0, 1e-6)

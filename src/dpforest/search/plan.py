@@ -27,6 +27,7 @@ from dpforest.privacy.hold_out import marks_spend, selection_spend
 Method = Literal["random_stopping", "permute_and_flip"]
 TAILS = (Fraction(0), Fraction(1, 2), Fraction(1))  # eta: the smaller, the cheaper and the longer
 MOST_TRIALS = 3  # mean trials a candidate: longer tails would save little and take long
+WORTH = 1.05  # longer tails are more work and more often a single trial: not for less than this
 _DOWN = 1 - 1e-9  # relative: what planners give away for rounding
 
 
@@ -94,13 +95,13 @@ def plan_search(shares: Shares, method: Method, coverage: float) -> SearchPlan:
 
 
 def _best_stopping(shares: Shares, coverage: float) -> SearchPlan:
-    """By the law that leaves most for a trial."""
+    """By the law that leaves most for a trial; the geometric one where others gain little."""
     epsilon, delta = float(shares.epsilon), float(shares.delta)
     found = [
         (law.trial_mu(epsilon, delta) if delta else law.trial_epsilon(epsilon), law)
         for law in laws(shares.n_candidates, coverage)
     ]
-    strength, law = max(found, key=lambda pair: pair[0])
+    strength, law = max(found, key=lambda pair: pair[0] * (WORTH if pair[1].eta == 1 else 1.0))
     asked, most, training = _training(shares, strength)
     choosing = shares.price(strength)
     entry = Choice(
@@ -159,8 +160,8 @@ def _training(shares: Shares, strength: float) -> tuple[float, Cost, Spend]:
     if not shares.delta:
         asked = strength * _DOWN
         # Some plans share out a float's decimals, others its binary value: the larger by a hair.
-        most = max(exact(asked), Fraction(asked))
-        return asked, Cost({most: 1}), _held_to(Training(most, 0.0))
+        largest = max(exact(asked), Fraction(asked))
+        return asked, Cost({largest: 1}), _held_to(Training(largest, 0.0))
     low, high = 0.0, float(shares.epsilon)
     for _ in range(60):
         middle = (low + high) / 2
