@@ -23,9 +23,9 @@ class Sign:
 
 
 def test_marks_of_numbers_fall_with_the_error_down_to_0():
-    X = [[0.0], [1.0], [2.0], [9.0], [-5.0]]
-    found = marks_of(Line(), X, [0.0, 0.0, 0.0, 8.0, 0.0], NUMBERS, Draws(0).below)
-    assert found.tolist() == [1.0, 0.5, 0.0, 1.0, 1.0]  # both sides are held to the bounds
+    X = [[0.0], [1.0], [2.0], [7.0], [9.0], [-5.0]]
+    found = marks_of(Line(), X, [0.0, 0.0, 0.0, 0.0, 8.0, 0.0], NUMBERS, Draws(0).below)
+    assert found.tolist() == [1.0, 0.5, 0.0, 0.0, 1.0, 1.0]  # both sides are held to the bounds
 
 
 def test_marks_of_classes_are_hits():
