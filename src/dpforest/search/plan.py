@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from dpforest.privacy.accounts.accounting import mu_for
+from dpforest.privacy.accounts.accounting import gaussian_epsilon, mu_for
 from dpforest.privacy.accounts.budget_filter import most_of
 from dpforest.privacy.accounts.choices import Choice
 from dpforest.privacy.accounts.spends import (
@@ -102,7 +102,7 @@ def _best_stopping(shares: Shares, coverage: float) -> SearchPlan:
         for law in laws(shares.n_candidates, coverage)
     ]
     strength, law = max(found, key=lambda pair: pair[0] * (WORTH if pair[1].eta == 1 else 1.0))
-    asked, most, training = _training(shares, strength)
+    (asked, its_delta), most, training = _training(shares, strength)
     choosing = shares.price(strength)
     entry = Choice(
         f"search among {shares.n_candidates} candidates, {law.mean:.3g} trials on average",
@@ -112,14 +112,14 @@ def _best_stopping(shares: Shares, coverage: float) -> SearchPlan:
         epsilon=shares.epsilon,
         delta=shares.delta,
     )
-    return SearchPlan("random_stopping", asked, delta, most, choosing, entry)
+    return SearchPlan("random_stopping", asked, its_delta, most, choosing, entry)
 
 
 def _all_trained(shares: Shares) -> SearchPlan:
     n, epsilon, delta = shares.n_candidates, shares.epsilon, float(shares.delta)
     # Trainings share one part: their epsilons, or squares of mu, add up.
     strength = mu_for(float(epsilon), delta) / math.sqrt(n) if delta else float(epsilon) / n
-    asked, most, training = _training(shares, strength * _DOWN)
+    (asked, its_delta), most, training = _training(shares, strength * _DOWN)
     entry = Choice(
         f"search among {n} candidates, all trained",
         "parallel",
@@ -130,7 +130,7 @@ def _all_trained(shares: Shares) -> SearchPlan:
         epsilon=epsilon,
         delta=shares.delta,
     )
-    return SearchPlan("permute_and_flip", asked, delta, most, Pure(epsilon), entry)
+    return SearchPlan("permute_and_flip", asked, its_delta, most, Pure(epsilon), entry)
 
 
 def laws(n_candidates: int, coverage: float) -> Iterator[Stopping]:
@@ -155,20 +155,22 @@ def laws(n_candidates: int, coverage: float) -> Iterator[Stopping]:
             yield law
 
 
-def _training(shares: Shares, strength: float) -> tuple[float, Cost, Spend]:
-    """The epsilon that a training is asked to keep, what it is held to, and its entry."""
+def _training(shares: Shares, strength: float) -> tuple[tuple[float, float], Cost, Spend]:
+    """The epsilon and delta that a training is asked to keep, what it is held to, its entry."""
     if not shares.delta:
         asked = strength * _DOWN
         # Some plans share out a float's decimals, others its binary value: the larger by a hair.
         largest = max(exact(asked), Fraction(asked))
-        return asked, Cost({largest: 1}), _held_to(Training(largest, 0.0))
-    low, high = 0.0, float(shares.epsilon)
+        return (asked, 0.0), Cost({largest: 1}), _held_to(Training(largest, 0.0))
+    # The pair only stands for a mu: so small a delta that a positive epsilon goes with it.
+    delta = min(float(shares.delta), strength / 1000)
+    low, high = 0.0, gaussian_epsilon(strength, delta)
     for _ in range(60):
         middle = (low + high) / 2
-        fits = covering_mu(most_of(middle, shares.delta, shares.pure_share)) <= strength
+        fits = covering_mu(most_of(middle, delta, shares.pure_share)) <= strength
         low, high = (middle, high) if fits else (low, middle)
-    most = most_of(low, shares.delta, shares.pure_share)
-    return low, most, _held_to(Training(0, covering_mu(most)))
+    most = most_of(low, delta, shares.pure_share)
+    return (low, delta), most, _held_to(Training(0, covering_mu(most)))
 
 
 def _held_to(made: Training) -> Spend:

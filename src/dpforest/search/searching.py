@@ -53,7 +53,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         Goes with it, for estimators that have a delta; the others are searched with pure epsilon.
     method : {"random_stopping", "permute_and_flip"}, default="random_stopping"
         Train randomly drawn candidates a random number of times and keep the best, at a price that
-        hardly depends on how many are tried; or train each once, and pay for all of them.
+        depends little on how many there are; or train each once, and pay for all of them.
     coverage : float, default=0.6
         The chance of each candidate to be tried at all, with random stopping.
     hold_out : float, default=0.2
