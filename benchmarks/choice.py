@@ -68,7 +68,7 @@ def table(found: dict[str, list[dict[str, float]]]) -> str:
         reached += int(means["search"] >= means["third"])
         lines.append(
             f"| {name} | {means['search']:.4f} | {means['third']:.4f} | {means['whole']:.4f} | "
-            f"{np.mean(gaps):+.4f} ± {error:.4f} |"
+            f"{round(float(np.mean(gaps)), 4) + 0.0:+.4f} ± {error:.4f} |"
         )
     seeds = len(next(iter(found.values())))
     lines.append(f"\nAt least as good on {reached} of {len(found)} data sets ({seeds} seeds each).")
