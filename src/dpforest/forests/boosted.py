@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 
 from dpforest.arrays import Values
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import target_moments
+from dpforest.forests.classifier import PrivateClassifier
 from dpforest.forests.plan import TARGET_SHARE, Purse
 from dpforest.losses import Logistic, Loss, Softmax, Squared
 from dpforest.privacy.counts import target_counts
@@ -26,7 +27,7 @@ TARGET_CELLS = 64
 WIDTHS = 1.0  # residuals are clipped at so many standard deviations of the target
 
 
-class PrivateForestClassifier(ClassifierMixin, BoostedForest):
+class PrivateForestClassifier(PrivateClassifier, BoostedForest):
     """The private forest to take when you just want the best one: classification.
 
     Boosted random oblivious trees on privately chosen bins. Two or more classes, mixed features,

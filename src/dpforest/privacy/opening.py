@@ -22,8 +22,9 @@ from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records.groups import bound_groups
 from dpforest.records.local import LocalStore
 from dpforest.schema import Schema
-from dpforest.tables.encode import check_columns, encode_labels, encode_target
+from dpforest.tables.encode import check_columns, encode_target
 from dpforest.tables.frames import Frame
+from dpforest.tables.labels import encode_equal_labels
 
 
 def open_desk(
@@ -99,7 +100,7 @@ def _encode_target(y: Any, schema: Schema, n_rows: int) -> NDArray[np.int32 | np
     if schema.target is not None and schema.target.classes is None:
         target = encode_target(y, *schema.target_bounds)
     else:
-        target = encode_labels(y, schema.classes)
+        target = encode_equal_labels(y, schema.classes)
     if len(target) != n_rows:
         raise SchemaError("y must have one value a row of X: X and y have different lengths")
     return target
