@@ -122,11 +122,15 @@ class PrivateEstimator(SavedEstimator):
         -------
         self
         """
+        return self._fit(X, y, groups)
+
+    def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any = None) -> Self:
+        """The template of a fit."""
         self._check(groups)
         if self.budget is None:
             warn_of_inner_fits(self.epsilon)
         structure, noise = self._seeds(skip=self._trees_to_go_on_from())
-        desk = self._open(X, y, groups, self._draws_of(noise))
+        desk = self._open(X, y, groups, self._draws_of(noise), sample_weight)
         if is_classifier(self):
             self.classes_ = np.array(self.schema_.classes)
         with spending(self.ledger_):
@@ -154,6 +158,10 @@ class PrivateEstimator(SavedEstimator):
                 "declare a Schema, or pay for one with Schema.infer(budget=...)"
             )
 
+    def _check_schema(self, schema: Schema) -> None:
+        """Refuse a schema that will not do, as one for the other task, before records are read."""
+        _ = schema.classes if is_classifier(self) else schema.target_bounds
+
     def _trees_to_go_on_from(self) -> int:
         """Trees of an earlier fit that this one continues; 0 to start anew."""
         return 0
@@ -172,7 +180,7 @@ class PrivateEstimator(SavedEstimator):
     def _draws_of(self, seed: int | None) -> Draws:
         return getattr(self, "_draws", None) or Draws(seed)
 
-    def _open(self, X: Any, y: Any, groups: Any, draws: Draws) -> Desk:
+    def _open(self, X: Any, y: Any, groups: Any, draws: Draws, sample_weight: Any = None) -> Desk:
         """Check everything there is to check and open the table; nothing is spent yet."""
         continued = bool(self._trees_to_go_on_from())
         frame = Frame(X)
@@ -181,8 +189,7 @@ class PrivateEstimator(SavedEstimator):
         validate_data(self, X, skip_check_array=True)
         y = self._check_y(y)
         schema = self.schema_ if continued else self._resolve_schema(X, y)
-        # A schema for the other task is refused before the target is read.
-        _ = schema.classes if is_classifier(self) else schema.target_bounds
+        self._check_schema(schema)
         earlier: Ledger | None = getattr(self, "ledger_", None)
         desk = open_desk(
             frame,
@@ -192,6 +199,8 @@ class PrivateEstimator(SavedEstimator):
             protection=self._protection(groups),
             draws=draws,
             groups=groups,
+            sample_weight=sample_weight,
+            max_sample_weight=getattr(self, "max_sample_weight", None),
             before=earlier if continued or earlier is None else earlier.failures(),
             n_jobs=self.n_jobs,
             use=self._use(schema),
