@@ -202,8 +202,7 @@ def _width(parts: Sequence[Part]) -> int:
 
 
 def _fit(model: PrivateEstimator, table: Table) -> None:
-    persons = {} if table.groups is None else {"groups": table.groups}
-    model.fit(table.X, table.y, **persons)
+    model.fit(table.X, table.y, **table.beside)
 
 
 def _schema_of(estimator: PrivateEstimator) -> Schema:

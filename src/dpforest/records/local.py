@@ -38,9 +38,9 @@ class LocalStore(RecordStore):
         weight: NDArray[np.float64] | None = None,
     ) -> None:
         super().__init__(n_jobs)
-        if keep is not None:
-            target, weight = target[keep], None if weight is None else weight[keep]
-        self._records = Records(frame, target, keep, weight)
+        if weight is not None and keep is not None:
+            weight = weight[keep]
+        self._records = Records(frame, target if keep is None else target[keep], keep, weight)
 
     def blocks(self) -> Iterator[Records]:
         """All records, once."""
