@@ -24,6 +24,7 @@ PAGES = (
     "docs/getting-started.md",
     "docs/flagship.md",
     "docs/evaluation.md",
+    "docs/imbalance.md",
     "docs/budget.md",
     "docs/contributing.md",
 )
