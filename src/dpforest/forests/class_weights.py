@@ -87,6 +87,20 @@ class WeighingClassifier(PrivateClassifier, PrivateEstimator):
             raise ValueError("the weights do not fit the classes")
 
 
+class WeighingLeaves(WeighingClassifier):
+    """A classifier that weighs the class counts of its leaves; not to be used by itself."""
+
+    leaves: Any  # a parameter of every family, "counts" or "label"
+
+    def _check(self, groups: Any) -> None:
+        super()._check(groups)
+        if self.class_weight is not None and self.leaves == "label":
+            raise ValueError(
+                "leaves='label' releases no counts that class_weight could weigh: use "
+                "leaves='counts', or leave class_weight out"
+            )
+
+
 def balanced_weights(counts: Values, deviation: float) -> Values:
     """Weights by which all classes count alike: n / (K n_k), as scikit-learn has them.
 

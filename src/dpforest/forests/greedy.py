@@ -14,6 +14,7 @@ import numpy as np
 
 from dpforest.arrays import Values
 from dpforest.forests import parameters as checks
+from dpforest.forests.class_weights import WeighingLeaves
 from dpforest.forests.declared import one_of, parameter
 from dpforest.forests.greedy_phase import Phase
 from dpforest.forests.parameters import Auto, check_choice, check_count
@@ -47,7 +48,7 @@ def _features(name: str, value: Any) -> None:
         check_count(name, value)
 
 
-class GreedyForestClassifier(VotingForest):
+class GreedyForestClassifier(WeighingLeaves, VotingForest):
     """Differentially private greedy forest.
 
     Each node chooses, by a private choice, the attribute that tells the classes apart best, or to

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from dpforest.arrays import Values
+from dpforest.forests.class_weights import WeighingLeaves
 from dpforest.forests.declared import one_of, parameter
 from dpforest.forests.median_base import MedianForest, between_0_and_1
 from dpforest.forests.tree_forest import LEAF_VOTING, LeafVoting, VotingForest
@@ -28,7 +29,7 @@ from dpforest.trees.votes import leaf_votes
 MIDDLE_SHARE = Fraction(5, 100)  # of epsilon, for the quartiles of the target
 
 
-class MedianForestClassifier(VotingForest, MedianForest):
+class MedianForestClassifier(WeighingLeaves, VotingForest, MedianForest):
     """Differentially private median forest: classification.
 
     Each node chooses a feature and a cut that divides its records about evenly and tells the

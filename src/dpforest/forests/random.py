@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpforest.arrays import Values
 from dpforest.forests import parameters as checks
+from dpforest.forests.class_weights import WeighingLeaves
 from dpforest.forests.declared import fitted, one_of, parameter
 from dpforest.forests.parameters import Auto, check_choice
 from dpforest.forests.tree_forest import VotingForest
@@ -30,7 +31,7 @@ from dpforest.trees.rules import random_depth, random_trees
 from dpforest.trees.votes import VOTING, Voting, draw_classes, leaf_votes
 
 
-class RandomDecisionForestClassifier(VotingForest):
+class RandomDecisionForestClassifier(WeighingLeaves, VotingForest):
     """Differentially private random decision forest.
 
     Trees are drawn without looking at the data, which is free; the whole budget goes into

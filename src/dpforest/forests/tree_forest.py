@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpforest.arrays import Values
 from dpforest.forests.base import PrivateEstimator
-from dpforest.forests.class_weights import WeighingClassifier
+from dpforest.forests.classifier import PrivateClassifier
 from dpforest.forests.declared import fitted
 from dpforest.forests.files import named, of_group
 from dpforest.tables.routing import add_leaf_values
@@ -38,19 +38,10 @@ class TreeForest(PrivateEstimator):
             raise ValueError("the leaves do not fit the forest")
 
 
-class VotingForest(WeighingClassifier, TreeForest):
+class VotingForest(PrivateClassifier, TreeForest):
     """Trees whose leaves vote for classes; not to be used by itself."""
 
-    leaves: Literal["counts", "label"]
     _leaf_votes: Values = fitted()
-
-    def _check(self, groups: Any) -> None:
-        super()._check(groups)
-        if self.class_weight is not None and self.leaves == "label":
-            raise ValueError(
-                "leaves='label' releases no counts that class_weight could weigh: use "
-                "leaves='counts', or leave class_weight out"
-            )
 
     def predict_proba(self, X: Any) -> Values:
         """The votes for each class, as probabilities, shape (n, n_classes)."""
