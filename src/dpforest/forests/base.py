@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dpforest.forests import parameters as checks
 from dpforest.forests.declared import fitted, one_of, parameter
 from dpforest.forests.docstrings import spelled_out
+from dpforest.forests.expectations import Worth, warn_of_few_records, warn_of_large_epsilon
 from dpforest.forests.inner_fits import warn_of_inner_fits
 from dpforest.forests.saving import SavedEstimator
 from dpforest.forests.spending import SharedBudget, spending, use_of
@@ -127,6 +128,7 @@ class PrivateEstimator(SavedEstimator):
     def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any = None) -> Self:
         """The template of a fit."""
         self._check(groups)
+        warn_of_large_epsilon(float(self.epsilon))
         if self.budget is None:
             warn_of_inner_fits(self.epsilon)
         structure, noise = self._seeds(skip=self._trees_to_go_on_from())
@@ -269,9 +271,14 @@ class PrivateEstimator(SavedEstimator):
 
     def _number_of_records(self, desk: Desk) -> float:
         """The public guess of the number of records, or a noisy one that is paid for."""
-        if self.n_hint is not None:
-            return float(self.n_hint)
-        return max(count(desk, self._price_of_count()), FEWEST_RECORDS)
+        found = float(self.n_hint or max(count(desk, self._price_of_count()), FEWEST_RECORDS))
+        noisy = self.n_hint is None and not desk.count_is_public
+        warn_of_few_records(found, desk.steps, self._worth(), noisy=noisy)
+        return found
+
+    def _worth(self) -> Worth:
+        """What the budget is worth to a record."""
+        return Worth(float(getattr(self, "delta", 0.0)), float(self.epsilon))
 
     def _price_of_count(self) -> Price:
         epsilon = exact(self.epsilon)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,6 +163,8 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
     >>> forest.fit(X, X[:, 0] + X[:, 1]).score(X, X[:, 0] + X[:, 1]) > 0.7
     True
     """
+
+    _least_signals: ClassVar[tuple[float, float]] = (25.0, 150.0)
 
     def predict(self, X: Any) -> Values:
         """The predicted target of each record, within the declared bounds."""

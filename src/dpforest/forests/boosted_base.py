@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from dpforest.forests.base import COUNT_SHARE, FEWEST_RECORDS, PrivateEstimator
 from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights, needs_bins
 from dpforest.forests.boosting import BoostedTrees, boost
 from dpforest.forests.declared import fitted, parameter
+from dpforest.forests.expectations import Worth
 from dpforest.forests.files import named, of_group
 from dpforest.forests.parameters import Auto
 from dpforest.forests.plan import (
@@ -47,6 +49,8 @@ class BoostedForest(PrivateEstimator):
     max_sample_weight: float | None = parameter(
         default=None, check=checks.optional(checks.positive)
     )
+
+    _least_signals: ClassVar[tuple[float, float]] = (10.0, 90.0)  # Gaussian, pure
 
     forest_: BoostedTrees = fitted()
     plan_: BoostingPlan = fitted()
@@ -115,6 +119,13 @@ class BoostedForest(PrivateEstimator):
 
     def _price_of_count(self) -> Price:
         return Purse(float(self.epsilon), float(self.delta)).price(COUNT_SHARE)
+
+    def _worth(self) -> Worth:
+        purse, (gaussian, pure) = Purse(float(self.epsilon), float(self.delta)), self._least_signals
+        if purse.pure:
+            return super()._worth()._replace(least=pure)
+        count_noise = 1.0 / math.sqrt(COUNT_SHARE)
+        return Worth(float(self.delta), purse.total, gaussian, count_noise)
 
     def _boost(
         self,

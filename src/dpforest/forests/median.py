@@ -16,6 +16,7 @@ from sklearn.base import RegressorMixin
 from dpforest.arrays import Values
 from dpforest.forests.class_weights import WeighingLeaves
 from dpforest.forests.declared import one_of, parameter
+from dpforest.forests.expectations import Worth
 from dpforest.forests.median_base import MedianForest, between_0_and_1
 from dpforest.forests.tree_forest import LEAF_VOTING, LeafVoting, VotingForest
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
@@ -27,6 +28,7 @@ from dpforest.trees.pruning import lean_on_parents
 from dpforest.trees.votes import leaf_votes
 
 MIDDLE_SHARE = Fraction(5, 100)  # of epsilon, for the quartiles of the target
+LEAST_SIGNAL_OF_MEANS = 150.0  # see `dpforest.forests.expectations`
 
 
 class MedianForestClassifier(WeighingLeaves, VotingForest, MedianForest):
@@ -152,6 +154,9 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
     >>> forest.fit(X, X[:, 0] + X[:, 1]).score(X, X[:, 0] + X[:, 1]) > 0.5
     True
     """
+
+    def _worth(self) -> Worth:
+        return super()._worth()._replace(least=LEAST_SIGNAL_OF_MEANS)
 
     def predict(self, X: Any) -> Values:
         """The predicted target of each record: the mean over the trees."""
