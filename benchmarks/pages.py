@@ -25,6 +25,7 @@ PAGES = (
     "docs/flagship.md",
     "docs/evaluation.md",
     "docs/imbalance.md",
+    "docs/small-data.md",
     "docs/budget.md",
     "docs/contributing.md",
 )

@@ -135,6 +135,21 @@ def test_cells_of_csv_are_read_as_the_classes_of_the_schema(tmp_path):
     assert "in another type" in refused.stderr
 
 
+def test_plan_says_what_to_expect_and_reads_no_record(tmp_path):
+    features = (NumericFeature("x0", 0, 1), NumericFeature("x1", 0, 1))
+    Schema(features, Target("y", classes=(0, 1))).save(tmp_path / "s.json")
+    asked = ["plan", "--schema", tmp_path / "s.json", "--rows", 200, "--seeds", 1]
+    forest = ["--estimator", "RandomDecisionForestClassifier"]
+    printed = run_well(*asked, *forest, "--epsilon", 0.1, 0.5, 2).stdout
+    assert [line.split("  ")[0] for line in printed.splitlines()[2:]] == [
+        "knows no feature", "epsilon = 0.1", "epsilon = 0.5", "epsilon = 2", "not private"
+    ]  # fmt: skip
+    rows = json.loads(run_well(*asked, *forest, "--epsilon", 1, "--json").stdout)["rows"]
+    assert 0 <= rows["epsilon = 1"]["all"]["low"] <= rows["epsilon = 1"]["all"]["high"] <= 1
+    refused = run(*asked, *forest, "--delta", 0.1)
+    assert "no --delta" in refused.stderr
+
+
 def test_fit_and_explain_print_the_ledger(folder):
     printed = run_well("explain", folder / "model.dpforest").stdout
     assert printed.startswith("(epsilon = 1, delta = 1e-06) for adding or removing one record")
