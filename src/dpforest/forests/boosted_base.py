@@ -65,12 +65,8 @@ class BoostedForest(PrivateEstimator):
 
         Parameters
         ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n, n_features)
-            The features; frames match the schema by name.
-        y : array-like of shape (n,)
-            The target.
-        groups : array-like of shape (n,), optional
-            The person of each record; then persons are protected, not records.
+        X, y, groups
+            As in `PrivateEstimator.fit`: features, target, and the person of each record.
         sample_weight : array-like of shape (n,), optional
             The weight of each record, from 0 to ``max_sample_weight``; larger ones count as that.
 
