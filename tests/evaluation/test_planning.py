@@ -15,8 +15,8 @@ from dpforest import (
     Target,
     plan,
 )
+from dpforest.datasets.truths import TRUTHS
 from dpforest.evaluation.planning import BASELINE, NOT_PRIVATE, Spread
-from dpforest.evaluation.truths import TRUTHS
 
 FEATURES = (
     NumericFeature("x0", -5, 5),

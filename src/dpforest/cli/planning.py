@@ -34,8 +34,8 @@ def plan(
     random_state: Annotated[int, typer.Option(help="Draws other tables.")] = 0,
 ) -> None:
     """Simulate what fits of this shape come to, on synthetic tables; reads no record."""
+    from dpforest.datasets.truths import TRUTHS
     from dpforest.evaluation import planning
-    from dpforest.evaluation.truths import TRUTHS
 
     declared = inputs.load_schema(schema)
     epsilons = [*(epsilon or []), *(more or [])] or list(planning.EPSILONS)

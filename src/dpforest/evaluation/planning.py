@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from dpforest.evaluation.truths import TRUTHS, Truth
+from dpforest.datasets.truths import TRUTHS, Truth
 from dpforest.exceptions import LittleSignalWarning, SchemaError, WeakGuaranteeWarning
 from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
