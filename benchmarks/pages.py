@@ -25,6 +25,8 @@ PAGES = (
     "docs/flagship.md",
     "docs/evaluation.md",
     "docs/choice.md",
+    "docs/imbalance.md",
+    "docs/small-data.md",
     "docs/budget.md",
     "docs/contributing.md",
 )

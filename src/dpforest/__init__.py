@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpforest import audit, datasets, literature, report, reproduce
-    from dpforest.evaluation import Evaluation, evaluate, tune_threshold
+    from dpforest.evaluation import Evaluation, evaluate, plan, tune_threshold
     from dpforest.exceptions import (
         BudgetExceededError,
         BudgetFileError,
         InnerFitsWarning,
+        LittleSignalWarning,
         ModelFileError,
         NoGuaranteeWarning,
         PrivacyLeakWarning,
         SchemaError,
+        WeakGuaranteeWarning,
     )
     from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
     from dpforest.forests.greedy import GreedyForestClassifier
@@ -42,6 +44,7 @@ __all__ = [
     "GreedyForestClassifier",
     "InnerFitsWarning",
     "Ledger",
+    "LittleSignalWarning",
     "MatrixForestClassifier",
     "MatrixForestPredictor",
     "MedianForestClassifier",
@@ -58,26 +61,30 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Target",
+    "WeakGuaranteeWarning",
     "audit",
     "datasets",
     "evaluate",
     "literature",
     "load_model",
+    "plan",
     "report",
     "reproduce",
     "tune_threshold",
 ]
 
 _ROOMS = {
-    "evaluation": ("Evaluation", "evaluate", "tune_threshold"),
+    "evaluation": ("Evaluation", "evaluate", "plan", "tune_threshold"),
     "exceptions": (
         "BudgetExceededError",
         "BudgetFileError",
         "InnerFitsWarning",
+        "LittleSignalWarning",
         "ModelFileError",
         "NoGuaranteeWarning",
         "PrivacyLeakWarning",
         "SchemaError",
+        "WeakGuaranteeWarning",
     ),
     "forests.saving": ("load_model",),
     "forests.boosted": ("PrivateForestClassifier", "PrivateForestRegressor"),
