@@ -26,6 +26,9 @@ PAGES = (
     "docs/explanations.md",
     "docs/export.md",
     "docs/evaluation.md",
+    "docs/choice.md",
+    "docs/imbalance.md",
+    "docs/small-data.md",
     "docs/budget.md",
     "docs/contributing.md",
 )

@@ -116,6 +116,40 @@ def test_probabilities_have_a_column_for_each_class(folder):
     np.testing.assert_allclose(low + high, 1)
 
 
+def test_cells_of_csv_are_read_as_the_classes_of_the_schema(tmp_path):
+    table = pd.DataFrame({"x0": np.arange(40) / 40, "y": np.arange(40) % 2})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    features = (NumericFeature("x0", 0, 1),)
+    Schema(features, Target("y", classes=(0, 1))).save(tmp_path / "numbers.json")
+    Schema(features, Target("y", classes=("0", "1"))).save(tmp_path / "texts.json")
+    for name, kind in (("numbers", "i"), ("texts", "U")):
+        model = tmp_path / f"{name}.dpforest"
+        run_well("fit", tmp_path / "t.csv", "--schema", tmp_path / f"{name}.json", "-o", model)
+        assert load_model(model).classes_.dtype.kind == kind
+        run_well("evaluate", model, tmp_path / "t.csv", "--epsilon", 1)
+    refused = run(
+        "fit", tmp_path / "t.parquet", "--schema", tmp_path / "texts.json", "-o", tmp_path / "m"
+    )
+    assert refused.exit_code == 1
+    assert "in another type" in refused.stderr
+
+
+def test_plan_says_what_to_expect_and_reads_no_record(tmp_path):
+    features = (NumericFeature("x0", 0, 1), NumericFeature("x1", 0, 1))
+    Schema(features, Target("y", classes=(0, 1))).save(tmp_path / "s.json")
+    asked = ["plan", "--schema", tmp_path / "s.json", "--rows", 200, "--seeds", 1]
+    forest = ["--estimator", "RandomDecisionForestClassifier"]
+    printed = run_well(*asked, *forest, "--epsilon", 0.1, 0.5, 2).stdout
+    assert [line.split("  ")[0] for line in printed.splitlines()[2:]] == [
+        "knows no feature", "epsilon = 0.1", "epsilon = 0.5", "epsilon = 2", "not private"
+    ]  # fmt: skip
+    rows = json.loads(run_well(*asked, *forest, "--epsilon", 1, "--json").stdout)["rows"]
+    assert 0 <= rows["epsilon = 1"]["all"]["low"] <= rows["epsilon = 1"]["all"]["high"] <= 1
+    refused = run(*asked, *forest, "--delta", 0.1)
+    assert "no --delta" in refused.stderr
+
+
 def test_fit_and_explain_print_the_ledger(folder):
     printed = run_well("explain", folder / "model.dpforest").stdout
     assert printed.startswith("(epsilon = 1, delta = 1e-06) for adding or removing one record")

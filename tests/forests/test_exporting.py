@@ -88,6 +88,8 @@ CASES = {
     "flagship without noise": (PrivateForestClassifier, (0, 1), {"epsilon": math.inf,
                                                                   "n_estimators": 40}),
     "flagship of three": (PrivateForestClassifier, (2, 0, 1), {"n_estimators": 60}),
+    "flagship with weights": (PrivateForestClassifier, (2, 0, 1), {"n_estimators": 60,
+                                                                   "class_weight": {0: 4.0}}),
     "flagship of numbers": (PrivateForestRegressor, None, {"n_estimators": 60}),
     "random": (RandomDecisionForestClassifier, ("no", "yes"), {}),
     "random, one child a bin": (RandomDecisionForestClassifier, (0.5, 1.5), {"splits": "multiway",

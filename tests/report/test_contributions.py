@@ -75,6 +75,14 @@ def test_contributions_add_up_to_the_score(kind):
     np.testing.assert_array_equal(model.contributions(X).values, parts.values)
 
 
+def test_weights_of_classes_are_in_the_mean():
+    model = fitted("two", class_weight={"yes": 5.0})
+    X, _ = table(TARGETS["two"])
+    np.testing.assert_allclose(
+        contributions(model, X).scores, model.decision_function(X), atol=1e-4
+    )
+
+
 def test_a_sentence_names_what_moved_the_score_most():
     model = fitted("two")
     X, _ = table(TARGETS["two"])

@@ -100,7 +100,8 @@ def fit(
     inputs.tell_ignored(data, declared, column, groups)
     persons = {} if groups is None else {"groups": data.column(groups)}
     with working("training"):
-        model.fit(data.select(declared.feature_names), data.column(column), **persons)
+        labels = inputs.labels_of(data, column, declared)
+        model.fit(data.select(declared.feature_names), labels, **persons)
     typer.echo(inputs.account(model))
     inputs.save_or_keep(model, output, overwrite=force, table=table_name)
     typer.echo(f"saved to {output}")

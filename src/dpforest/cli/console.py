@@ -10,8 +10,20 @@ from rich.console import Console
 from rich.progress import track
 from typer.core import TyperGroup
 
-from dpforest.exceptions import BudgetExceededError, NoGuaranteeWarning, PrivacyLeakWarning
+from dpforest.exceptions import (
+    BudgetExceededError,
+    LittleSignalWarning,
+    NoGuaranteeWarning,
+    PrivacyLeakWarning,
+    WeakGuaranteeWarning,
+)
 
+OUR_WARNINGS = (
+    LittleSignalWarning,
+    NoGuaranteeWarning,
+    PrivacyLeakWarning,
+    WeakGuaranteeWarning,
+)
 USER_ERRORS = (ValueError, OSError, ImportError, BudgetExceededError)
 
 Item = TypeVar("Item")
@@ -35,7 +47,7 @@ class PlainErrors(TyperGroup):
 def _told_warnings() -> Iterator[None]:
     """Print our warnings as they come, each as one line and every time."""
     with warnings.catch_warnings():
-        for category in (PrivacyLeakWarning, NoGuaranteeWarning):
+        for category in OUR_WARNINGS:
             warnings.simplefilter("always", category)
         warnings.showwarning = _tell
         yield

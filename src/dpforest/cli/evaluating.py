@@ -51,7 +51,7 @@ def evaluate(
         found = measure(
             forest,
             data.select(names),
-            data.column(column),
+            inputs.labels_of(data, column, forest.schema_),
             epsilon=epsilon,
             delta=delta,
             groups=None if groups is None else data.column(groups),

@@ -15,6 +15,7 @@ from dpforest.exceptions import SchemaError
 from dpforest.forests.base import PrivateEstimator
 from dpforest.schema import Schema
 from dpforest.schema.column_types import Types, check_types
+from dpforest.tables.labels import spelled_classes
 
 LEAK = "read_from_data"
 """The key of a starter schema that must go before it is trained with."""
@@ -47,6 +48,14 @@ def target_column(schema: Schema, asked: str | None) -> str:
             f"--target {name!r} is also a feature of the schema: take it out of the features"
         )
     return name
+
+
+def labels_of(table: InputTable, name: str, schema: Schema) -> Any:
+    """Return the target; the cells of a CSV file are texts, and read as the schema's classes."""
+    column = table.column(name)
+    if schema.target is None or schema.target.classes is None or is_parquet(table.source):
+        return column
+    return spelled_classes(column, schema.target.classes)
 
 
 def build(

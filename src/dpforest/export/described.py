@@ -41,6 +41,8 @@ class Described:
     center, scale : float
     bounds : tuple of float or None
         Of numbers.
+    class_weights : ndarray of float64, shape (n_classes,), or None
+        By which probabilities are multiplied in the end, and divided by their sum.
     """
 
     encoding: Encoding
@@ -51,3 +53,4 @@ class Described:
     center: float = 0.0
     scale: float = 1.0
     bounds: tuple[float, float] | None = None
+    class_weights: Values | None = None

@@ -56,6 +56,7 @@ def to_json(model: Described, estimator: str, guarantee: str) -> dict[str, Any]:
             "center": model.center,
             "scale": model.scale,
             "bounds": None if model.bounds is None else list(model.bounds),
+            "class_weights": None if model.class_weights is None else model.class_weights.tolist(),
         },
         "trees": _oblivious(model, trees) if isinstance(trees, ObliviousTrees) else _nodes(trees),
         "leaves": None if isinstance(trees, ObliviousTrees) else model.leaves.tolist(),

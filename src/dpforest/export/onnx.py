@@ -177,6 +177,9 @@ def _classes(graph: Graph, model: Described, scores: str) -> Any:
         alike = graph.constant(np.array(1.0 / len(model.classes)))
         shares = graph.add("Div", [votes, graph.add("Where", [any_vote, total, one])])
         probabilities = graph.add("Where", [any_vote, shares, alike])
+    if model.class_weights is not None:
+        weighted = graph.add("Mul", [probabilities, graph.constant(model.class_weights[None])])
+        probabilities = graph.add("Div", [weighted, graph.sum(weighted, axis=1)])
     graph.output("probabilities", probabilities, "double", 2)
     code = graph.add("ArgMax", [probabilities], axis=1, keepdims=0)
     graph.output("label", *graph.look_up(model.classes, code), 1)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.forests import parameters as checks
-from dpforest.forests.base import COUNT_SHARE, PrivateEstimator
+from dpforest.forests.base import COUNT_SHARE, FEWEST_RECORDS
 from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights, needs_bins
+from dpforest.forests.boosted_explaining import ExplainedBoosting
 from dpforest.forests.boosting import BoostedTrees, boost
 from dpforest.forests.declared import fitted, parameter
+from dpforest.forests.expectations import Worth
 from dpforest.forests.files import named, of_group
 from dpforest.forests.parameters import Auto
 from dpforest.forests.plan import (
@@ -28,20 +31,18 @@ from dpforest.forests.plan import (
 )
 from dpforest.losses import Loss
 from dpforest.privacy.accounts.spends import Price
+from dpforest.privacy.counts import total_weight
 from dpforest.privacy.desk import Desk
-from dpforest.report import Contributions, contributions, plot_effect
-from dpforest.report.explained import Explained
-from dpforest.report.noise_runs import LeafNoise, noise_values
+from dpforest.report.noise_runs import LeafNoise
 from dpforest.report.notes import Notes
 from dpforest.schema import NumericFeature
 from dpforest.tables.routing import add_tree_values
 from dpforest.trees.monotone import Monotone
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
-from dpforest.trees.unfolding import leaf_table, unfold
 
 
-class BoostedForest(PrivateEstimator):
+class BoostedForest(ExplainedBoosting):
     """What the classifier and the regressor share; not to be used by itself."""
 
     delta: float = parameter(default=1e-6, check=checks.delta)
@@ -51,14 +52,38 @@ class BoostedForest(PrivateEstimator):
     trees_per_round: int | Auto = parameter(default="auto", check=checks.count_or_auto())
     monotone_constraints: dict[str, int] | None = parameter(default=None, check=checks.signs)
     warm_start: bool = parameter(default=False)
+    max_sample_weight: float | None = parameter(
+        default=None, check=checks.optional(checks.positive)
+    )
 
-    forest_: BoostedTrees = fitted()
+    _least_signals: ClassVar[tuple[float, float]] = (10.0, 90.0)  # Gaussian, pure
+
     plan_: BoostingPlan = fitted()
     n_records_: float = fitted()
+    total_weight_: float = fitted()
     bin_weights_: tuple[NDArray[np.float64] | None, ...] = fitted()
-    bin_shares_: tuple[NDArray[np.float64] | None, ...] = fitted()
-    leaf_noise_: LeafNoise = fitted()
     _clipped: bool = fitted()
+
+    def fit(self, X: Any, y: Any, groups: Any = None, *, sample_weight: Any = None) -> Self:
+        """Train on a table, within the budget.
+
+        Parameters
+        ----------
+        X, y, groups
+            As in `PrivateEstimator.fit`: features, target, and the person of each record.
+        sample_weight : array-like of shape (n,), optional
+            The weight of each record, from 0 to ``max_sample_weight``; larger ones count as that.
+
+        Returns
+        -------
+        self
+        """
+        if sample_weight is not None and self.max_sample_weight is None:
+            raise ValueError(
+                "sample_weight is private, and what a record may change follows from its largest "
+                "value: declare max_sample_weight, a public bound of the weights"
+            )
+        return self._fit(X, y, groups, sample_weight)
 
     def _trees_to_go_on_from(self) -> int:
         return self.forest_.trees.n_trees if self.warm_start and self._complete else 0
@@ -78,6 +103,11 @@ class BoostedForest(PrivateEstimator):
         self.n_records_ = self._number_of_records(desk)
         if self.n_hint is None and not desk.count_is_public:
             left -= COUNT_SHARE
+        self.total_weight_ = self.n_records_
+        if desk.has_weights:
+            found = total_weight(desk, purse.price(COUNT_SHARE))
+            self.total_weight_ = min(max(found, FEWEST_RECORDS), self.n_records_)
+            left -= COUNT_SHARE
         facts = purse, self.n_records_, self.n_features_in_
         share = bin_share(*facts)
         if needs_bins(self.schema_):
@@ -90,6 +120,13 @@ class BoostedForest(PrivateEstimator):
 
     def _price_of_count(self) -> Price:
         return Purse(float(self.epsilon), float(self.delta)).price(COUNT_SHARE)
+
+    def _worth(self) -> Worth:
+        purse, (gaussian, pure) = Purse(float(self.epsilon), float(self.delta)), self._least_signals
+        if purse.pure:
+            return super()._worth()._replace(least=pure)
+        count_noise = 1.0 / math.sqrt(COUNT_SHARE)
+        return Worth(float(self.delta), purse.total, gaussian, count_noise)
 
     def _boost(
         self,
@@ -111,7 +148,7 @@ class BoostedForest(PrivateEstimator):
             purse,
             share,
             loss,
-            self.n_records_,
+            self.total_weight_,
             self.n_features_in_,
             not self.encoding_.feature_bins.categorical.all(),
             asked,
@@ -149,10 +186,6 @@ class BoostedForest(PrivateEstimator):
     def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
         """What the regressor pays to learn of its target; returns the share spent."""
         return Fraction(0)
-
-    def _gradient_variance(self) -> float:
-        """Of a record's gradient by chance, in one output, relative to its Hessian."""
-        raise NotImplementedError
 
     def _loss(self) -> Loss:
         raise NotImplementedError
@@ -211,47 +244,11 @@ class BoostedForest(PrivateEstimator):
         """Turn scores, shape (n_outputs, n), into probabilities or targets."""
         raise NotImplementedError
 
-    @property
-    def released_shares(self) -> tuple[NDArray[np.float64], ...]:
-        """The share of the records in each bin of each feature, as far as released numbers say."""
-        return tuple(shares for shares in self.bin_shares_ if shares is not None)
-
-    def noise_forest(self) -> BoostedTrees:
-        """The same trees, had they learnt from noise alone: an output for each of some runs."""
-        trees, noise = self.forest_.trees, self.leaf_noise_
-        if not noise.deviations.any():  # without noise there is nothing to compare with
-            return BoostedTrees(trees, np.zeros((trees.n_trees, 2, noise.gains.shape[1]), "f4"))
-        return BoostedTrees(
-            trees, noise_values(trees, noise, self.released_shares, self._gradient_variance())
-        )
-
-    def _explained(self) -> Explained:
-        trees = self.forest_.trees
-        return Explained(
-            self.schema_.feature_names,
-            unfold(trees),
-            leaf_table(trees, self.forest_.values),
-            self.released_shares,
-            leaf_table(trees, self.noise_forest().values),
-        )
-
-    @property
-    def score_units(self) -> tuple[float, float]:
-        """What a unit of the score is worth, and where scores are measured from."""
-        return 1.0, 0.0
-
-    def contributions(self, X: Any) -> Contributions:
-        """What each feature contributes to each score; see `dpforest.report.contributions`."""
-        return contributions(self, X)
-
-    def plot_effect(self, feature: str, ax: Any = None) -> Any:
-        """Draw what one feature does; see `dpforest.report.plot_effect`."""
-        return plot_effect(self, feature, ax)
-
     def _facts(self) -> dict[str, Any]:
         return {
             **super()._facts(),
             "n_records": self.n_records_,
+            "total_weight": self.total_weight_,
             "plan": asdict(self.plan_),
             "clipped": self._clipped,
             "bin_weights": [None if w is None else w.tolist() for w in self.bin_weights_],
@@ -270,6 +267,7 @@ class BoostedForest(PrivateEstimator):
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
         self.n_records_ = float(facts["n_records"])
+        self.total_weight_ = float(facts["total_weight"])
         self.plan_ = BoostingPlan(**facts["plan"])
         self._clipped = bool(facts["clipped"])
         weights = tuple(None if w is None else np.array(w) for w in facts["bin_weights"])

@@ -165,10 +165,7 @@ class MatrixForestPredictor(MatrixForest):
         raise TypeError(KEPT_IN_ONE_PLACE)
 
     def _explained(self) -> NoReturn:
-        raise AttributeError(
-            "a MatrixForestPredictor releases answers and no trees, so nothing can be explained: "
-            "train a MatrixForestClassifier for importances"
-        )
+        raise AttributeError("answers were released and no trees: train a MatrixForestClassifier")
 
     def __getstate__(self) -> dict[str, Any]:
         if hasattr(self, "_desk"):

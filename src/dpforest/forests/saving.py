@@ -147,12 +147,23 @@ def _params_to_json(params: dict[str, Any]) -> dict[str, Any]:
     kept = {n: v for n, v in params.items() if n != "budget"} | {"random_state": None}
     if isinstance(kept["schema"], Schema):
         kept["schema"] = kept["schema"].to_dict()
-    plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in kept.items()}
+    if isinstance(kept.get("class_weight"), dict):  # JSON has no other keys than texts
+        kept["class_weight"] = [[_plain(k), _plain(w)] for k, w in kept["class_weight"].items()]
+    plain = {n: _plain(v) for n, v in kept.items()}
     return {name: "inf" if _is_infinite(value) else value for name, value in plain.items()}
 
 
 def _params_from_json(params: dict[str, Any]) -> dict[str, Any]:
-    return {name: math.inf if value == "inf" else value for name, value in params.items()}
+    found: dict[str, Any] = {
+        name: math.inf if value == "inf" else value for name, value in params.items()
+    }
+    if isinstance(found.get("class_weight"), list):
+        found["class_weight"] = dict(found["class_weight"])
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_infinite(value: Any) -> bool:
