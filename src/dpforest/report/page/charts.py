@@ -176,11 +176,13 @@ def ticks(low: float, high: float) -> list[float]:
     >>> ticks(0.07, 0.58)
     [0.0, 0.2, 0.4, 0.6]
     """
-    rough = (high - low) / 4 or abs(high) / 4 or 1.0
+    largest = max(abs(low), abs(high))
+    flat = high - low <= 1e-9 * largest
+    rough = (largest if flat else high - low) / 4 or 1.0
     size = 10.0 ** math.floor(math.log10(rough))
     step = next(size * k for k in (1, 2, 5, 10) if size * k >= rough * 0.999)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [round(k * step, 12) for k in range(first, max(last, first + 1) + 1)]
+    return [float(f"{k * step:.12g}") for k in range(first, max(last, first + 1) + 1)]
 
 
 def compact(value: float) -> str:

@@ -16,8 +16,8 @@ from dpforest.report.page.markup import Child, Html, joined, short, tag
 
 MOST_ENTRIES = 300  # that one level of the tree shows
 MU = (
-    "mu measures Gaussian noise: sensitivity over standard deviation. The squares of all mu add up, "
-    "and the exact curve of Gaussian noise turns their sum into epsilon at a delta."
+    "mu measures Gaussian noise: sensitivity over standard deviation. The squares of all mu add "
+    "up, and the exact curve of Gaussian noise turns their sum into epsilon at a delta."
 )
 RULES = {
     "sequential": "one after the other: what they cost adds up",
@@ -42,8 +42,8 @@ def ledger_section(ledger: Ledger) -> Html:
         [
             tag(
                 "p",
-                "Every line is one release, or several under one rule. Each was entered here before "
-                "the records were read for it, and never more than the budget. ",
+                "Every line is one release, or several under one rule. Each was entered here "
+                "before the records were read for it, and never more than the budget. ",
                 together,
             ),
             tag("p", MU, class_="small")

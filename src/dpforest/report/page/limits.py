@@ -6,15 +6,16 @@ from dpforest.report.page.facts import ReportFacts
 from dpforest.report.page.markup import Html, joined, tag
 
 NOT_COVERED = (
-    ("What the schema declares.", "Names of columns, bounds, categories and classes count as public."),
-    ("Facts about people in general.", "If smoking causes cancer, the model may say so, and it may be "
-     "guessed of a smoker who took no part."),
-    ("Being predicted.", "The promise is about taking part in the training. A prediction for a person "
-     "reveals what the model thinks of them."),
-    ("What was done to the table before.", "Scalers, imputers, encoders or features that were chosen "
-     "by looking at these records are outside the guarantee."),
-    ("Other releases from the same records.", "Other models, tables, dashboards and evaluations add to "
-     "what is shown here. So do settings that were tried and dropped."),
+    ("What the schema declares.", "Names of columns, bounds, categories and classes count as "
+     "public."),
+    ("Facts about people in general.", "If smoking causes cancer, the model may say so, and it may "
+     "be guessed of a smoker who took no part."),
+    ("Being predicted.", "The promise is about taking part in the training. A prediction for a "
+     "person reveals what the model thinks of them."),
+    ("What was done to the table before.", "Scalers, imputers, encoders or features that were "
+     "chosen by looking at these records are outside the guarantee."),
+    ("Other releases from the same records.", "Other models, tables, dashboards and evaluations "
+     "add to what is shown here. So do settings that were tried and dropped."),
     ("Quality.", "Nothing here says that the model is accurate, fair or fit for its purpose."),
     ("The records themselves.", "Whoever can read the table needs no model. Access control stays "
      "necessary."),

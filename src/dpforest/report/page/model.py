@@ -97,8 +97,8 @@ def learnt_section(facts: ReportFacts) -> Html:
         [
             tag(
                 "p",
-                "Computed from the released model, so these pictures cost no privacy. They show what "
-                "the model does, noise included, and not what causes what.",
+                "Computed from the released model, so these pictures cost no privacy. They show "
+                "what the model does, noise included, and not what causes what.",
             ),
             tag("h3", "Importance of the features"),
             bars(shown),
@@ -115,17 +115,20 @@ def _effects(effects: tuple[FeatureEffect, ...], target: Any) -> Html:
     marks = ticks(min(values), max(values))
     y = marks[0], marks[-1]
     drawn = [_effect(e, line, y) for e, line in zip(effects, lines, strict=True)]
-    two = classes is not None and len(classes) == 2
-    what = f"the probability of {short(target.name, 60)} = {short((classes or ['', ''])[1], 60)}"
-    if not two:
-        what = f"{'probabilities of' if classes else 'the mean'} {short(target.name, 60)}"
+    name = short(target.name, 60)
+    if classes is None:
+        what = f"the mean of {name}"
+    elif len(classes) == 2:
+        what = f"the probability of {name} = {short(classes[1], 60)}"
+    else:
+        what = f"the probabilities of {name}"
     return joined(
         [
             tag("h3", "Effects of single features"),
             tag(
                 "p",
-                f"How {what} changes along a feature, the others averaged. The features with the "
-                "largest importance; all pictures have the same scale.",
+                f"What follows for {what} when one feature changes and the others are averaged. "
+                "The features with the largest importance; all pictures have the same scale.",
                 class_="small",
             ),
             tag("div", *drawn, class_="charts"),

@@ -136,8 +136,8 @@ def _example(guarantee: Guarantee) -> list[Child]:
         table(("Belief before", "After, at most", "At least"), rows, numbers=(1, 2), slim=True),
         tag(
             "p",
-            f"Put as a game: a coin decides whether {whom} is in the table. Whoever sees the model, "
-            "knows all other records and has any computer guesses right in at most ",
+            f"Put as a game: a coin decides whether {whom} is in the table. Whoever sees the "
+            "model, knows all other records and has any computer guesses right in at most ",
             tag("b", percent(right)),
             " of cases; 50% is guessing blindly.",
         ),
@@ -163,8 +163,8 @@ def _who(protection: Protection) -> list[str]:
     else:
         told.append(
             "Records are protected. A person with several records in the table is protected less: "
-            "with k records, epsilon is k times as large for that person, and delta grows as well. If persons have several "
-            "records, ask for a model that was trained with groups."
+            "with k records, epsilon is k times as large for that person, and delta grows as well. "
+            "If persons have several records, ask for a model that was trained with groups."
         )
     if protection.neighbors == "replace_one":
         told.append("The number of records (or persons) counts as public.")

@@ -26,8 +26,8 @@ def public_section(facts: ReportFacts) -> Html:
             tag(
                 "p",
                 "Everything in this list counts as known to everybody: names of columns, bounds, "
-                "categories, classes. The guarantee does not protect it. Check that each line could "
-                "have been written by somebody who has not seen the table.",
+                "categories, classes. The guarantee does not protect it. Check that each line "
+                "could have been written by somebody who has not seen the table.",
             ),
             tag("p", tag("b", "To be predicted: "), _target(schema.target)),
             folded(
@@ -44,8 +44,8 @@ def _whence(facts: ReportFacts) -> str:
     if paid is not None:
         return (
             "The schema was read from the table through noise and paid for: "
-            f"{pair(paid.epsilon, paid.delta)[1:-1]}, which is part of the total. Names of columns, "
-            "and types and categories that were declared beforehand, count as public."
+            f"{pair(paid.epsilon, paid.delta)[1:-1]}, which is part of the total. Names of "
+            "columns, and types and categories that were declared beforehand, count as public."
         )
     if facts.ledger.guarantee is None:
         return (

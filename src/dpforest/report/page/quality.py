@@ -41,8 +41,8 @@ def quality_section(facts: ReportFacts) -> Html:
         [
             tag(
                 "p",
-                "Measured on private records, through noise. Each interval covers the figure of the "
-                f"population with probability {found['level']:.0%}: it holds the error of "
+                "Measured on private records, through noise. Each interval covers the figure of "
+                f"the population with probability {found['level']:.0%}: it holds the error of "
                 "sampling and that of the noise.",
             ),
             tag("p", *_price(facts.ledger, ledger)),
@@ -88,7 +88,9 @@ def _row(name: str, figure: Mapping[str, Any], place: int | None = None) -> tupl
 
 
 def _at(part: Any, place: int | None) -> float | None:
-    return part if place is None or part is None else part[place]
+    """A part of a figure; None where it has no bound."""
+    found = part if place is None or part is None else part[place]
+    return None if found is None else float(found)
 
 
 def _headline(found: Mapping[str, Any]) -> Html:
@@ -151,8 +153,8 @@ def _curves(found: Mapping[str, Any]) -> Html | None:
         told.append("ROC: true positives upwards, false positives to the right; dotted: chance.")
     if "calibration" in found:
         drawn.append(_unit_square(found["calibration"]["curve"], "Calibration"))
-        told.append("Calibration: what came true upwards, what the model said to the right; dotted: "
-                    "perfect.")  # fmt: skip
+        told.append("Calibration: what came true upwards, what the model said to the right; "
+                    "dotted: perfect.")  # fmt: skip
     if not drawn:
         return None
     note = tag("p", " ".join([*told, "The band is the interval at each point."]), class_="small")

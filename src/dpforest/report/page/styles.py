@@ -48,8 +48,8 @@ DARK = {
 }
 TEXT_ON = (
     ("ink", "page"), ("ink", "card"), ("muted", "page"), ("muted", "card"), ("accent", "card"),
-    ("accent", "page"), ("ink", "soft"), ("muted", "soft"), ("accent", "soft"), ("good", "good-back"),
-    ("warn", "warn-back"), ("bad", "bad-back"), ("good", "card"), ("warn", "card"), ("bad", "card"),
+    ("accent", "page"), ("ink", "soft"), ("muted", "soft"), ("accent", "soft"),
+    ("good", "good-back"), ("warn", "warn-back"), ("bad", "bad-back"),
     ("ink", "good-back"), ("ink", "warn-back"), ("ink", "bad-back"),
 )  # fmt: skip
 """Which colours of text stand on which: 4.5 to 1 at least."""
@@ -141,7 +141,7 @@ justify-content:space-between;vertical-align:top}
 .meter{display:block;height:.4rem;border-radius:99px;background:var(--track);overflow:hidden;
 margin:.2rem 0 .1rem;max-width:26rem}
 .meter i{display:block;height:100%;background:var(--mark)}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(17rem,100%),1fr));
+.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(17rem,100%),1fr));
 gap:1rem 1.25rem;margin:0 0 .9rem}
 figure{margin:0;min-width:0}
 figcaption{font-weight:600;font-size:.92rem;margin-bottom:.25rem;overflow-wrap:anywhere}
@@ -164,7 +164,7 @@ vertical-align:baseline}
 .bars{display:grid;grid-template-columns:minmax(6rem,12rem) 1fr 3.6rem;gap:.45rem .8rem;
 align-items:center;font-size:.92rem;margin:0 0 .9rem}
 .bars>span{overflow-wrap:anywhere}
-.bars>.number{font-weight:600}
+.bars>.number{font-weight:600;white-space:nowrap}
 .bars .meter{max-width:none;height:.7rem;margin:0}
 .ends{display:flex;justify-content:space-between;gap:1rem;color:var(--muted);font-size:.82rem}
 .scale{margin:0 0 1.2rem;max-width:34rem}
