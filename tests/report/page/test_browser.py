@@ -22,18 +22,22 @@ FLAGS = (
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="needs a browser: apt-get install chromium"
 )
-# A page is asked from outside, in a frame as wide as a phone: it may not run scripts itself.
-ASKED = """<!doctype html><body style="margin:0"><iframe
-style="width:{width}px;height:800px;border:0" srcdoc="{page}"></iframe><pre></pre><script>
-document.querySelector("iframe").onload = (event) => {{
-  const page = event.target.contentDocument;
-  page.querySelectorAll("details").forEach((each) => (each.open = {opened}));
-  const root = page.documentElement, wide = [...page.querySelectorAll("body *")].filter(
-    (each) => !each.closest(".wide") && each.getBoundingClientRect().right > {width} + 0.5);
-  document.querySelector("pre").textContent = JSON.stringify({{
-    wide: wide.map((each) => each.tagName + "." + each.className), scrolls: root.scrollWidth,
-    height: root.scrollHeight, ran: typeof page.defaultView.ran}});
-}};
+# A page is asked from outside, in frames as wide as screens: it may not run scripts itself.
+SCREENS = [(width, opened) for width in (390, 1280) for opened in (False, True)]
+FRAME = '<iframe style="width:{}px;height:800px;border:0" name="{}" srcdoc="{}"></iframe>'
+ASK = """<pre></pre><script>
+onload = () => {
+  const found = [...document.querySelectorAll("iframe")].map((frame) => {
+    const page = frame.contentDocument, width = frame.clientWidth;
+    page.querySelectorAll("details").forEach((each) => (each.open = frame.name == "opened"));
+    const wide = [...page.querySelectorAll("body *")].filter(
+      (each) => !each.closest(".wide") && each.getBoundingClientRect().right > width + 0.5);
+    return {wide: wide.map((each) => each.tagName + "." + each.className),
+      scrolls: page.documentElement.scrollWidth, height: page.documentElement.scrollHeight,
+      ran: typeof page.defaultView.ran};
+  });
+  document.querySelector("pre").textContent = JSON.stringify(found);
+};
 </script>"""
 
 
@@ -74,11 +78,18 @@ def browse(tmp_path, content, *more):
     return done.stdout, console, asked
 
 
-def asked_of(tmp_path, width, opened):
-    asked = ASKED.format(page=html.escape(page()), width=width, opened=json.dumps(opened))
-    printed, console, _ = browse(tmp_path, asked, "--dump-dom")
+@pytest.fixture(scope="module")
+def screens(tmp_path_factory):
+    """What the page is like on narrow and wide screens, folded and opened."""
+    frames = [
+        FRAME.format(width, "opened" if opened else "folded", html.escape(page()))
+        for width, opened in SCREENS
+    ]
+    content = "<!doctype html>" + "".join(frames) + ASK
+    printed, console, _ = browse(tmp_path_factory.mktemp("screens"), content, "--dump-dom")
     assert console == []
-    return json.loads(html.unescape(re.search(r"<pre>(.*?)</pre>", printed, re.DOTALL)[1]))
+    found = json.loads(html.unescape(re.search(r"<pre>(.*?)</pre>", printed, re.DOTALL)[1]))
+    return dict(zip(SCREENS, found, strict=True))
 
 
 def test_no_console_errors_and_no_request_leaves_the_page(tmp_path):
@@ -94,20 +105,16 @@ def test_control_errors_and_requests_are_seen(tmp_path):
     assert any("127.0.0.1:9/x.png" in address for address in asked)
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("opened", [False, True])
-def test_nothing_is_wider_than_the_screen(tmp_path, width, opened):
-    found = asked_of(tmp_path, width, opened)
+@pytest.mark.parametrize("screen", SCREENS)
+def test_nothing_is_wider_than_the_screen(screens, screen):
+    found = screens[screen]
     assert found["wide"] == []
-    assert found["scrolls"] <= width
+    assert found["scrolls"] <= screen[0]
     assert found["ran"] == "undefined"
 
 
-def test_opening_everything_makes_the_page_longer(tmp_path):
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    folded, opened = asked_of(tmp_path / "a", 390, False), asked_of(tmp_path / "b", 390, True)
-    assert opened["height"] > folded["height"] + 500
+def test_opening_everything_makes_the_page_longer(screens):
+    assert screens[390, True]["height"] > screens[390, False]["height"] + 500
 
 
 def test_it_prints(tmp_path):
