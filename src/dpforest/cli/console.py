@@ -1,5 +1,6 @@
 """How the command line talks: results to stdout; progress, warnings and errors to stderr."""
 
+import json
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.progress import track
 from typer.core import TyperGroup
 
+from dpforest.cli.wording import in_users_words
 from dpforest.exceptions import BudgetExceededError, NoGuaranteeWarning, PrivacyLeakWarning
 
 USER_ERRORS = (ValueError, OSError, ImportError, BudgetExceededError)
@@ -26,7 +28,7 @@ class PlainErrors(TyperGroup):
             with _told_warnings():
                 return super().invoke(ctx)
         except USER_ERRORS as error:
-            message = " ".join(str(error).split()) or type(error).__name__
+            message = in_users_words(" ".join(str(error).split())) or type(error).__name__
             typer.echo(f"error: {message}", err=True)
             raise typer.Exit(1) from None
 
@@ -42,7 +44,12 @@ def _told_warnings() -> Iterator[None]:
 
 
 def _tell(message: Warning | str, *_: Any, **__: Any) -> None:
-    typer.echo(f"WARNING: {message}", err=True)
+    typer.echo(f"WARNING: {in_users_words(str(message))}", err=True)
+
+
+def tell(told: object) -> None:
+    """Print a result for machines: JSON that any reader takes, infinity as a text."""
+    typer.echo(json.dumps(told, ensure_ascii=False, allow_nan=False, default=str))
 
 
 @contextmanager
