@@ -53,6 +53,28 @@ def test_a_table_that_is_called_like_a_command_is_no_command(tmp_path, monkeypat
     assert "--estimator" in complete("dpforest", "fit", "predict", "--est")
 
 
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")
+def test_zsh_offers_what_bash_does():
+    asked = (
+        "autoload -U compinit; compinit -u -D\n"
+        f"{script('zsh')}\nCOMP_WORDS=(dpforest budget create --); COMP_CWORD=3; COMPREPLY=()\n"
+        'emulate ksh -c _dpforest; print -l -- "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(["zsh", "-fc", asked], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert set(done.stdout.split()) >= complete("dpforest", "budget", "create", "--")
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
+def test_fish_offers_commands_options_and_values():
+    lines = ("fit --eps", "budget cre", "fit --estimator Gree")
+    asked = "; ".join(f'complete -C "dpforest {line}"' for line in lines)
+    command = f"{script('fish')}\n{asked}"
+    done = subprocess.run(["fish", "-c", command], capture_output=True, text=True, check=True)
+    offered = [line.split("\t")[0] for line in done.stdout.splitlines()]
+    assert offered == ["--epsilon", "create", "GreedyForestClassifier"]
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_command_and_option_is_in_the_script(shell):
     written = script(shell)

@@ -85,6 +85,7 @@ text-transform:uppercase}
 .muted,.small{color:var(--muted)}
 .small{font-size:.875rem}
 header{margin-bottom:1.25rem}
+header p{max-width:none}
 .body{display:block}
 nav{margin:0 0 1.25rem}
 nav ol{list-style:none;margin:0;padding:0;display:flex;flex-wrap:wrap;gap:.3rem .4rem;
