@@ -9,6 +9,7 @@ import pytest
 import dpforest
 from dpforest import Budget, PrivateForestClassifier, Schema, load_model
 from dpforest.cli import estimators, tables
+from dpforest.cli.console import tell
 from dpforest.forests.files import read_model
 from dpforest.forests.saving import SavedEstimator
 from tests.cli.conftest import patients, run, run_well
@@ -255,6 +256,24 @@ def test_nothing_is_overwritten_and_nothing_read_before_that_is_settled(
 
 
 # Machines
+
+
+def test_a_disk_that_fails_does_not_hide_what_was_spent(shop, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", "m.dpforest")
+
+    monkeypatch.setattr("dpforest.cli.inputs.save_or_keep", full)
+    where = ("--schema", shop / "schema.json", "-o", tmp_path / "m.dpforest", "--json")
+    result = run("fit", shop / "patients.csv", *where)
+    assert result.exit_code == 1
+    assert "error: m.dpforest: no space left on device" in result.stderr
+    spent = json.loads(result.stdout)
+    assert (spent["saved"], spent["guarantee"]["epsilon"]) == (None, pytest.approx(1, abs=1e-3))
+
+
+def test_infinity_is_a_text_for_machines(capsys):
+    tell({"a": [float("inf"), 1.5], "b": (float("nan"),)})
+    assert json.loads(capsys.readouterr().out) == {"a": ["inf", 1.5], "b": ["nan"]}
 
 
 def test_every_result_can_be_had_as_json(shop, tmp_path):

@@ -92,7 +92,12 @@ def fit(
     # Printed first: what is paid for must not be lost to a full disk.
     if not as_json:
         typer.echo(inputs.account(model))
-    inputs.save_or_keep(model, output, overwrite=force, table=table_name)
+    try:
+        inputs.save_or_keep(model, output, overwrite=force, table=table_name)
+    except OSError:
+        if as_json:
+            tell({"saved": None} | inputs.told_of(model.ledger_))
+        raise
     if as_json:
         tell({"saved": str(output)} | inputs.described(model, output))
     else:

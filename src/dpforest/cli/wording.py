@@ -47,6 +47,14 @@ PHRASES = (
     ("missing labels (NaN or None)", "missing labels"),
     ("missing values (NaN or None)", "missing values"),
     ("y contains", "the target contains"),
+    (
+        "ledger_ has the account, and the next fit of this object keeps it",
+        "it stays spent, and a --budget keeps the account of it",
+    ),
+    (
+        "use fewer features an ensemble, fewer bins, or strategy='laplace'",
+        "take another --estimator, or set this one up in Python",
+    ),
     ("X is empty (0 sample(s))", "the table is empty"),
 )
 """What the library says, and what is said here."""

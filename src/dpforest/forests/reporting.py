@@ -130,7 +130,8 @@ def _shape(model: Any) -> dict[str, Any]:
 
 def _plan(model: Any) -> dict[str, Any]:
     """How the fit filled in what was left to it, where it says so."""
-    return asdict(model.plan_) if model._complete and hasattr(model, "plan_") else {}
+    plan = asdict(model.plan_) if model._complete and hasattr(model, "plan_") else {}
+    return {name: value for name, value in plan.items() if name != "n_trees"}  # told in the shape
 
 
 def _checked(evaluation: Any, file: FileFacts | None) -> Mapping[str, Any] | None:

@@ -52,7 +52,10 @@ def _whence(facts: ReportFacts) -> str:
             "The schema says what was taken as known. If it was read off the records, which the "
             "reasons above then say, its bounds and categories are private."
         )
-    return "The schema was declared by the analyst, without a look at the records."
+    return (
+        "The schema was declared by the analyst, who vouches that it was written without a look at "
+        "the records: no ledger can check that."
+    )
 
 
 def _target(target: Target | None) -> str:
