@@ -21,7 +21,7 @@ from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.report.effects import FeatureEffect, feature_effect
 from dpforest.report.filed import Report
 from dpforest.report.page import FileFacts, ReportFacts, page
-from dpforest.report.page.facts import Signature, State
+from dpforest.report.page.facts import Importance, Signature, State
 from dpforest.report.page.markup import moment
 
 if TYPE_CHECKING:
@@ -93,21 +93,28 @@ def file_facts(model: SavedEstimator, path: Path, key: str | Path | None) -> Fil
     )
 
 
-def importances_of(model: SavedEstimator) -> dict[str, float]:
-    """Importances by feature; empty where a model has none."""
-    found = getattr(model, "feature_importances_", None)
-    if found is None or not model._complete:
+def importances_of(model: Any) -> dict[str, Importance]:
+    """Importances by feature, with intervals where a model has them; empty where it has none."""
+    if not model._complete or not hasattr(model, "feature_importances_"):
         return {}
-    values = np.asarray(found, np.float64).tolist()
-    return dict(zip(model.schema_.feature_names, values, strict=True))
+    values = np.asarray(model.feature_importances_, np.float64).tolist()
+    found = [Importance(value) for value in values]
+    if hasattr(model, "importances"):
+        told = model.importances()
+        found = [
+            Importance(*map(float, each))
+            for each in zip(told.value, told.low, told.high, strict=True)
+        ]
+    return dict(zip(model.schema_.feature_names, found, strict=True))
 
 
-def _effects(model: Any, importances: Mapping[str, float]) -> tuple[FeatureEffect, ...]:
+def _effects(model: Any, importances: Mapping[str, Importance]) -> tuple[FeatureEffect, ...]:
     """Effects of the features that count most, of models that know the weights of their bins."""
     if not importances or not hasattr(model, "bin_weights_"):
         return ()
-    ordered = sorted(importances, key=lambda name: -importances[name])
-    return tuple(feature_effect(model, n) for n in ordered[:MOST_EFFECTS] if importances[n] > 0)
+    counting = {name: found.value for name, found in importances.items() if found.value > 0}
+    ordered = sorted(counting, key=lambda name: -counting[name])
+    return tuple(feature_effect(model, name) for name in ordered[:MOST_EFFECTS])
 
 
 def _state(model: Any) -> State:

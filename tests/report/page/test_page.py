@@ -3,6 +3,7 @@
 import math
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -274,6 +275,19 @@ def test_wide_tables_and_many_categories_stay_small():
     page = read(model.report(evaluation=found))
     assert "1,701 more features" in page.text
     assert "more classes" in page.text
+
+
+# Importances
+
+
+def test_importances_have_intervals_where_the_model_knows_them(monkeypatch):
+    X, y, schema = records(CLASSES)
+    model = PrivateForestClassifier(schema=schema, n_estimators=8).fit(X, y)
+    told = SimpleNamespace(value=[0.75, 0.0], low=[0.625, 0.0], high=[0.875, 0.125])
+    monkeypatch.setattr(PrivateForestClassifier, "importances", lambda _: told, raising=False)
+    page = read(model.report())
+    assert "a 62.5% to 87.5% 75.0%" in page.text
+    assert "b not distinguishable from noise 0.0%" in page.text
 
 
 # Evaluation, file, budget

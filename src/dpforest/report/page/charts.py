@@ -13,13 +13,13 @@ LETTER = 6.4  # the width of a letter of a label
 Points = Sequence[tuple[float, float]]
 
 
-def bars(values: Mapping[str, float], largest: float | None = None) -> Html:
+def bars(values: Mapping[str, float], told: Mapping[str, str] | None = None) -> Html:
     """Draw a bar for each name, in the order given; the longest fills its track."""
-    most = largest or max([*values.values(), 0.0]) or 1.0
+    most, notes = max([*values.values(), 0.0]) or 1.0, told or {}
     parts = (
         joined(
             [
-                tag("span", short(name, 60)),
+                tag("span", short(name, 60), tag("span", notes.get(name, ""), class_="how")),
                 meter(value / most),
                 tag("span", f"{100 * value:.1f}%", class_="number"),
             ]

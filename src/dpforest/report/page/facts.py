@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from dpforest.privacy.accounts.budget import Budget
 from dpforest.privacy.accounts.ledger import Ledger
@@ -14,6 +14,14 @@ from dpforest.schema import Schema
 
 State = Literal["complete", "failed", "holds records"]
 Signature = Literal["none", "unchecked", "fits"]
+
+
+class Importance(NamedTuple):
+    """How much a feature counts, with an interval where the model knows one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ class ReportFacts:
         The parameters that were asked for, the size of what came of them, and how it was planned.
     library : str
         The version of dpforest.
-    importances : mapping of str to float
+    importances : mapping of str to Importance
         By feature; empty where the model has none.
     effects : tuple of FeatureEffect
     file : FileFacts, optional
@@ -76,7 +84,7 @@ class ReportFacts:
     shape: Mapping[str, Any]
     plan: Mapping[str, Any]
     library: str
-    importances: Mapping[str, float] = field(default_factory=dict)
+    importances: Mapping[str, Importance] = field(default_factory=dict)
     effects: tuple[FeatureEffect, ...] = ()
     file: FileFacts | None = None
     evaluation: Mapping[str, Any] | None = None

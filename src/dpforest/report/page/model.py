@@ -7,7 +7,7 @@ from typing import Any
 
 from dpforest.report.effects import FeatureEffect
 from dpforest.report.page.charts import Plot, bars, compact, legend_of, ticks, tracks
-from dpforest.report.page.facts import ReportFacts
+from dpforest.report.page.facts import Importance, ReportFacts
 from dpforest.report.page.markup import Html, folded, joined, number, short, table, tag, terms
 from dpforest.report.page.styles import LINES
 
@@ -90,8 +90,9 @@ def learnt_section(facts: ReportFacts) -> Html:
             if facts.state == "failed"
             else "This kind of forest releases no importances of features.",
         )
-    ordered = sorted(facts.importances.items(), key=lambda pair: -pair[1])
+    ordered = sorted(facts.importances.items(), key=lambda pair: -pair[1].value)
     shown = dict(ordered[:MOST_BARS])
+    values = {name: found.value for name, found in shown.items()}
     rest = len(ordered) - len(shown)
     return joined(
         [
@@ -101,11 +102,19 @@ def learnt_section(facts: ReportFacts) -> Html:
                 "what the model does, noise included, and not what causes what.",
             ),
             tag("h3", "Importance of the features"),
-            bars(shown),
+            bars(values, {name: _interval(found) for name, found in shown.items()}),
             tag("p", f"{rest:,} more features, each with less.", class_="small") if rest else None,
             _effects(facts.effects, facts.schema.target) if facts.effects else None,
         ]
     )
+
+
+def _interval(found: Importance) -> str:
+    if found.low is None or found.high is None:
+        return ""
+    if not found.value:
+        return "not distinguishable from noise"
+    return f"{100 * found.low:.1f}% to {100 * found.high:.1f}%"
 
 
 def _effects(effects: tuple[FeatureEffect, ...], target: Any) -> Html:
