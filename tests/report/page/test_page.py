@@ -145,6 +145,16 @@ def test_with_delta_the_guess_is_the_exact_bound():
     assert "0.02 (one in 50)" in page.text
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "factor"), [(0.001, "1.01"), (5, "149"), (20, "10^9"), (2000, "10^869")]
+)
+def test_factors_are_rounded_up_and_never_too_large_to_show(epsilon, factor):
+    X, y, schema = records(CLASSES)
+    model = RandomDecisionForestClassifier(epsilon=epsilon, schema=schema, max_depth=1).fit(X, y)
+    page = read(model.report())
+    assert f"e^epsilon = {factor} ." in page.text
+
+
 def test_persons_and_replaced_records_are_told():
     X, y, schema = records(CLASSES)
     forest = RandomDecisionForestClassifier(

@@ -13,6 +13,7 @@ from dpforest.report.page.markup import Child, Html, joined, number, percent, ta
 
 BELIEFS = (0.01, 0.1, 0.5, 0.9)
 OTHER_EPSILONS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
+BEYOND = 700.0  # e to more than this is beyond doubles
 
 
 def verdict(facts: ReportFacts) -> Html:
@@ -79,7 +80,7 @@ def guarantee_section(facts: ReportFacts) -> Html:
 
 
 def _meaning(guarantee: Guarantee, facts: ReportFacts) -> list[Child]:
-    factor = math.exp(guarantee.epsilon)
+    factor = _factor(guarantee.epsilon)
     unit = "person" if guarantee.protection.unit == "group" else "record"
     plus = "" if not guarantee.delta else f", plus delta = {_delta(guarantee.delta)}"
     made = "what was released" if facts.state == "failed" else "the model"
@@ -90,7 +91,7 @@ def _meaning(guarantee: Guarantee, facts: ReportFacts) -> list[Child]:
             f"that differ by {guarantee.protection.describe()}. Whatever anybody computes from "
             f"{made}, now or later, and whatever else they know: the probability of any result "
             "differs between the two by at most a factor of ",
-            tag("b", f"e^epsilon = {_up(factor)}"),
+            tag("b", f"e^epsilon = {factor}"),
             f"{plus}.",
         ),
         tag(
@@ -111,7 +112,7 @@ def _meaning(guarantee: Guarantee, facts: ReportFacts) -> list[Child]:
 def _example(guarantee: Guarantee) -> list[Child]:
     """Work out odds, and what a guess on a fair coin can reach, which holds with delta as it is."""
     epsilon, delta = guarantee.epsilon, guarantee.delta
-    factor = math.exp(epsilon)
+    factor = _factor(epsilon)
     whom = "a person" if guarantee.protection.unit == "group" else "a record"
     right = guess(epsilon, delta)
     rows = [
@@ -121,7 +122,7 @@ def _example(guarantee: Guarantee) -> list[Child]:
     # By what is shown: an epsilon of 0.999998 takes the place of 1.
     others = {rounded_up(each): each for each in (*OTHER_EPSILONS, epsilon)}
     listed = sorted(others.items(), key=lambda pair: pair[1])
-    compared = [(shown, percent(guess(each))) for shown, each in listed]
+    compared = [(shown, percent(guess(each, delta))) for shown, each in listed]
     marked = [place for place, (_, each) in enumerate(listed) if each == epsilon]
     caveat = " in all but rare outcomes, which delta pays for" if delta else ""
     return [
@@ -129,8 +130,8 @@ def _example(guarantee: Guarantee) -> list[Child]:
         tag(
             "p",
             f"Somebody thinks it as likely as not that {whom} is in the table: odds of 1 to 1. "
-            f"After studying the model, the odds are at most {_up(factor)} to 1{caveat}. That is a "
-            f"belief of {_up(factor)} / (1 + {_up(factor)}) = {percent(odds(0.5, epsilon))}, up "
+            f"After studying the model, the odds are at most {factor} to 1{caveat}. That is a "
+            f"belief of {factor} / (1 + {factor}) = {percent(odds(0.5, epsilon))}, up "
             "from 50%. Other beliefs move as follows.",
         ),
         table(("Belief before", "After, at most", "At least"), rows, numbers=(1, 2), slim=True),
@@ -181,7 +182,7 @@ def odds(belief: float, epsilon: float) -> float:
     >>> round(odds(0.5, 1.0), 4)
     0.7311
     """
-    against = (1 - belief) / belief * math.exp(-epsilon)
+    against = (1 - belief) / belief * math.exp(min(-epsilon, BEYOND))
     return 1 / (1 + against)
 
 
@@ -195,15 +196,13 @@ def guess(epsilon: float, delta: float = 0.0) -> float:
     return min(1.0, (1 + delta * shrunk) / (1 + shrunk))
 
 
-def _up(factor: float) -> str:
-    """Three digits of a bound, rounded up."""
-    digits = max(0, 2 - math.floor(math.log10(factor))) if factor < 1e6 else 0
-    step = 10.0**-digits
-    return (
-        number(math.ceil(factor / step - 1e-9) * step, digits=12)
-        if factor < 1e6
-        else f"{factor:.2e}"
-    )
+def _factor(epsilon: float) -> str:
+    """Three digits of e^epsilon, rounded up."""
+    factor = math.exp(min(epsilon, BEYOND))
+    if factor >= 1e6:
+        return f"10^{math.ceil(epsilon / math.log(10))}"
+    step = 10.0 ** -max(0, 2 - math.floor(math.log10(factor)))
+    return number(math.ceil(factor / step - 1e-9) * step, digits=12)
 
 
 def _delta(delta: float) -> str:
