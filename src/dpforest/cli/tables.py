@@ -177,10 +177,13 @@ def _described(path: Path, kind: str, expected: str) -> Iterator[None]:
     """Say what a file should have been, without the library's message and the cells in it."""
     try:
         yield
-    except Exception as error:
+    except UnicodeError:
         raise ValueError(
-            f"{path} cannot be read as {kind} ({type(error).__name__}): expected {expected}"
+            f"{path} is not UTF-8 text, or not in the --encoding that was given: say which it is, "
+            "for example --encoding cp1252"
         ) from None
+    except Exception:
+        raise ValueError(f"{path} cannot be read as {kind}: expected {expected}") from None
 
 
 def _require(path: Path, found: Sequence[str], names: Sequence[str]) -> None:
