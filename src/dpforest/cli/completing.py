@@ -127,13 +127,14 @@ def _zsh() -> str:
 
 def _fish() -> str:
     lines: list[str] = []
-    for each in _commands():
+    commands = {each.words: each for each in _commands()}
+    for each in commands.values():
         here = "__fish_use_subcommand"
         if each.words:
             here = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in each.words)
         for name in each.commands:
-            told = next(c.told for c in _commands() if c.words == (*each.words, name))
-            lines.append(f"complete -c dpforest -n '{here}' -a {name} -d {_quoted(told)}")
+            told = _quoted(commands[*each.words, name].told)
+            lines.append(f"complete -c dpforest -n '{here}' -a {name} -d {told}")
         for option in each.options:
             names = [f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in option.names]
             value = " -r" if option.takes_value else ""
