@@ -90,7 +90,8 @@ def test_demo_prints_accuracies_and_the_ledger(monkeypatch, with_frames):
 @pytest.mark.parametrize("output", ["predictions.csv", "predictions.parquet"])
 def test_fit_and_predict_are_the_librarys(folder, table, output):
     run_well(*fit_arguments(folder, table, "again.dpforest"))
-    run_well("predict", folder / "again.dpforest", folder / table, "-o", folder / output)
+    arguments = ["predict", folder / "again.dpforest", folder / table, "-o", folder / output]
+    run_well(*arguments, "--force")
     census = make_census(600, random_state=0)
     forest = PrivateForestClassifier(schema=census.schema, random_state=0)
     expected = forest.fit(census.X, census.y).predict(census.X).tolist()
@@ -104,7 +105,8 @@ def test_other_readers_give_the_same_model(folder, monkeypatch, backend):
     first, other = load_model(folder / "model.dpforest"), load_model(folder / "other.dpforest")
     np.testing.assert_array_equal(first.forest_.values, other.forest_.values)
     output = folder / "other.csv"
-    run_well("predict", folder / "other.dpforest", folder / "census.csv.gz", "-o", output)
+    arguments = ["predict", folder / "other.dpforest", folder / "census.csv.gz", "-o", output]
+    run_well(*arguments, "--force")
     assert set(column(output, "prediction")) <= {"<=50K", ">50K"}
 
 
@@ -345,7 +347,8 @@ def test_signing_without_the_extra_says_what_to_install(signed, monkeypatch):
     model, secret, public = signed
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives", None)
     for command, key in (("sign", secret), ("verify", public)):
-        result = run(command, model, "--key", key)
+        again = ["--force"] if command == "sign" else []
+        result = run(command, model, "--key", key, *again)
         assert result.exit_code == 1
         assert "pip install 'dpforest[sign]'" in result.stderr
 
@@ -473,10 +476,12 @@ ERRORS = {
         ["census.csv", "--groups", "id", "--max-records-per-group", 2],
         "no column 'id'",
     ),
-    "groups without a bound": (["census.csv", "--groups", "person"], "max_records_per_group"),
+    "groups without a bound": (["census.csv", "--groups", "person"], "--max-records-per-group"),
     "negative epsilon": (["census.csv", "--epsilon", -1], "epsilon must be positive"),
     "unknown estimator": (["census.csv", "--estimator", "Oak"], "RandomDecisionForestClassifier"),
     "no estimator by itself": (["census.csv", "--estimator", "BoostedForest"], "is not known"),
+    "keeps the records": (["census.csv", "--estimator", "MatrixForestPredictor"], "is not known"),
+    "a base of some": (["census.csv", "--estimator", "VotingForest"], "is not known"),
     "delta of one": (["census.csv", "--delta", 1], "delta must be"),
     "no delta to set": (
         ["census.csv", "--delta", 1e-6, "--estimator", "RandomDecisionForestClassifier"],

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from dpforest.cli import inputs, tables
+from dpforest.cli import inputs
 from dpforest.cli.commands import Force, ModelIn, app
 from dpforest.forests.exporting import ExportedEstimator
 from dpforest.forests.saving import load_model
@@ -21,7 +21,6 @@ def export(
     force: Force = False,
 ) -> None:
     """Write a saved model as ONNX or JSON; costs no budget."""
-    tables.check_output(output)
     inputs.check_new(output, force)
     forest = load_model(model)
     assert isinstance(forest, ExportedEstimator)

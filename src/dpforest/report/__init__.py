@@ -1,7 +1,8 @@
-"""Explanations of released models: post-processing, so they cost nothing."""
+"""Explanations of released models and pages about them: post-processing, so they cost nothing."""
 
 from dpforest.report.contributions import Contributions, contributions
 from dpforest.report.effects import FeatureEffect, PairEffect, feature_effect, pair_effect
+from dpforest.report.filed import Report
 from dpforest.report.importances import Importances
 from dpforest.report.plots import plot_contributions, plot_effect, plot_importance, plot_pair
 
@@ -10,6 +11,7 @@ __all__ = [
     "FeatureEffect",
     "Importances",
     "PairEffect",
+    "Report",
     "contributions",
     "feature_effect",
     "pair_effect",

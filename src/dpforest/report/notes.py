@@ -129,7 +129,8 @@ class Notes:
         found[free] += covariance @ pull
         deviations[free] = np.sqrt(np.diag(covariance))
         kept = standing_out(np.maximum(found, 0.0), deviations)
-        return np.asarray(kept / kept.sum())
+        # Where noise leaves nothing at all, what was known before is all that is known.
+        return np.asarray(kept / kept.sum() if kept.sum() > 0.0 else mean)
 
     def _curvatures(
         self, loss: Loss, weights: tuple[Values, ...]
