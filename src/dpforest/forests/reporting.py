@@ -100,8 +100,10 @@ def importances_of(model: Any) -> dict[str, Importance]:
         told = model.importances()
     except AttributeError:  # there are no trees to have any
         return {}
-    each = zip(told.value.tolist(), told.low.tolist(), told.high.tolist(), strict=True)
-    return dict(zip(told.names, (Importance(*values) for values in each), strict=True))
+    found = [
+        Importance(*map(float, each)) for each in zip(told.value, told.low, told.high, strict=True)
+    ]
+    return dict(zip(model.schema_.feature_names, found, strict=True))
 
 
 def _effects(model: Any, importances: Mapping[str, Importance]) -> tuple[FeatureEffect, ...]:
