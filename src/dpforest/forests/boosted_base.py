@@ -12,19 +12,24 @@ from numpy.typing import NDArray
 
 from dpforest.forests import parameters as checks
 from dpforest.forests.base import COUNT_SHARE, PrivateEstimator
-from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights, needs_bins
+from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights
 from dpforest.forests.boosting import BoostedTrees, boost
 from dpforest.forests.declared import fitted, parameter
 from dpforest.forests.files import named, of_group
 from dpforest.forests.parameters import Auto
+from dpforest.forests.linear_start import linear_start
 from dpforest.forests.plan import (
+    NO_LINEAR_START,
+    NO_TREES,
     Asked,
     BoostingPlan,
+    LinearPlan,
     Purse,
     bin_share,
     bin_sizes,
     on_grid,
     plan_boosting,
+    plan_linear,
 )
 from dpforest.losses import Loss
 from dpforest.privacy.accounts.spends import Price
@@ -50,6 +55,7 @@ class BoostedForest(PrivateEstimator):
     bin_weights_: tuple[NDArray[np.float64] | None, ...] = fitted()
     feature_importances_: NDArray[np.float64] = fitted()
     _clipped: bool = fitted()
+    _n_linear_trees: int = fitted()
 
     def _trees_to_go_on_from(self) -> int:
         return self.forest_.trees.n_trees if self.warm_start and self._complete else 0
@@ -69,14 +75,12 @@ class BoostedForest(PrivateEstimator):
         if self.n_hint is None and not desk.count_is_public:
             left -= COUNT_SHARE
         facts = purse, self.n_records_, self.n_features_in_
-        share = bin_share(*facts)
-        if needs_bins(self.schema_):
-            left -= share
+        look = bin_share(*facts) / 2
         bins = choose_bins(
-            desk, self.schema_, self.n_records_, purse.price(share, among=2), bin_sizes(*facts)
+            desk, self.schema_, self.n_records_, purse.price(look), bin_sizes(*facts)
         )
         self._keep_bins(bins)
-        return left - self._look_at_target(desk, purse)
+        return left - bins.n_looks * look - self._look_at_target(desk, purse)
 
     def _price_of_count(self) -> Price:
         return Purse(float(self.epsilon), float(self.delta)).price(COUNT_SHARE)
@@ -88,15 +92,27 @@ class BoostedForest(PrivateEstimator):
         share: Fraction,
         before: BoostedTrees | None,
     ) -> None:
-        """Spend the share on trees."""
+        """Spend the share on a linear start and on trees."""
         purse = Purse(float(self.epsilon), float(self.delta))
-        loss = on_grid(self._loss(), purse, purse.price(share), steps=1)
         asked = Asked(
             n_trees=_unless_auto(self.n_estimators),
             trees_per_round=_unless_auto(self.trees_per_round),
             depth=_unless_auto(self.max_depth),
             learning_rate=_unless_auto(self.learning_rate),
         )
+        linear = NO_LINEAR_START if before is not None else self._plan_linear(purse, share, asked)
+        start = self._start_linearly(desk, purse, share, linear) if linear.n_steps else before
+        if before is None:
+            self._n_linear_trees = 0 if start is None else start.trees.n_trees
+        share *= 1 - linear.share
+        if not share:
+            assert start is not None
+            self.plan_ = NO_TREES
+            self.forest_ = start
+            self._clipped = purse.private
+            self.feature_importances_ = np.zeros(self.n_features_in_)
+            return
+        loss = on_grid(self._loss(), purse, purse.price(share), steps=1)
         plan = plan_boosting(
             purse,
             share,
@@ -119,11 +135,35 @@ class BoostedForest(PrivateEstimator):
             rng,
             learnt=plan.learnt,
             focus=plan.focus,
+            memory=plan.memory,
+            learnt_cuts=plan.learnt_cuts,
         )
         self.plan_ = plan
         self._clipped = purse.private
-        self.forest_ = boost(desk, grower, loss, plan, price, before)
+        self.forest_ = boost(desk, grower, loss, plan, price, start)
         self._keep_importances(grower.signal, plan.n_trees, before)
+
+    def _plan_linear(self, purse: Purse, share: Fraction, asked: Asked) -> LinearPlan:
+        """What public facts say; whoever asks for a shape of the trees gets trees."""
+        facts = self.n_records_, self.n_features_in_, self._loss().n_outputs
+        plan = plan_linear(purse, share, *facts)
+        return replace(plan, share=min(plan.share, Fraction(1, 2))) if asked != Asked() else plan
+
+    def _start_linearly(
+        self, desk: Desk, purse: Purse, share: Fraction, plan: LinearPlan
+    ) -> BoostedTrees:
+        """Spend its part of the share on a linear model."""
+        price = purse.price(share * plan.share, among=plan.n_steps)
+        loss = on_grid(self._loss(), purse, price, self.ledger_.protection.steps)
+        return linear_start(
+            desk,
+            self.encoding_.feature_bins,
+            self.bin_weights_,
+            replace(loss, hessian_part=0.0),
+            plan,
+            self.n_records_,
+            price,
+        )
 
     def _keep_importances(
         self, signal: NDArray[np.float64], n_trees: int, before: BoostedTrees | None
@@ -161,11 +201,18 @@ class BoostedForest(PrivateEstimator):
     def _staged_scores(self, X: Any) -> Iterator[NDArray[np.float32]]:
         bins = self._bins(X, order="F")
         scores = np.zeros((self.forest_.values.shape[1], len(bins)), np.float32)
-        size = self.plan_.trees_per_round
-        for start in range(0, self.forest_.trees.n_trees, size):
-            part = self.forest_[start : start + size]
+        start = 0
+        for size in self._stages():
+            part, start = self.forest_[start : start + size], start + size
             add_tree_values(part.trees, bins, part.values, scores, self.n_jobs)
             yield scores.copy()
+
+    def _stages(self) -> list[int]:
+        """The trees of each stage: the linear start, then round by round."""
+        first, size = self._n_linear_trees, self.plan_.trees_per_round
+        left = self.forest_.trees.n_trees - first
+        rounds = [min(size, left - done) for done in range(0, left, max(size, 1))]
+        return [first, *rounds] if first else rounds
 
     def from_scores(self, scores: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
         """Turn scores, shape (n_outputs, n), into probabilities or targets."""
@@ -189,6 +236,7 @@ class BoostedForest(PrivateEstimator):
             "n_records": self.n_records_,
             "plan": asdict(self.plan_),
             "clipped": self._clipped,
+            "n_linear_trees": self._n_linear_trees,
             "bin_weights": [None if w is None else w.tolist() for w in self.bin_weights_],
         }
 
@@ -204,8 +252,9 @@ class BoostedForest(PrivateEstimator):
         self.n_records_ = float(facts["n_records"])
         self.plan_ = BoostingPlan(**facts["plan"])
         self._clipped = bool(facts["clipped"])
+        self._n_linear_trees = int(facts["n_linear_trees"])
         weights = tuple(None if w is None else np.array(w) for w in facts["bin_weights"])
-        self._keep_bins(PrivateBins(self.encoding_, weights))
+        self._keep_bins(PrivateBins(self.encoding_, weights, 0))
         trees = ObliviousTrees.from_arrays(of_group("trees", arrays))
         self.forest_ = BoostedTrees(trees, arrays["values"].astype(np.float32))
         self.feature_importances_ = arrays["feature_importances"]
