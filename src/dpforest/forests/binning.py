@@ -94,7 +94,9 @@ def choose_bins(
     fine, n_looks = Encoding(schema, tuple(cuts)), 2
     counts = refine(features, "bins: counts on the refined grid")
     crowded = tuple(
-        j for j in features if _is_crowded(_numeric(schema, j), _cuts(fine, j), counts[j], n_records)
+        j
+        for j in features
+        if _is_crowded(_numeric(schema, j), _cuts(fine, j), counts[j], n_records)
     )
     finest = {j: _cuts(fine, j) for j in features}
     if crowded:

@@ -145,8 +145,7 @@ class BoostedForest(PrivateEstimator):
 
     def _plan_linear(self, purse: Purse, share: Fraction, asked: Asked) -> LinearPlan:
         """What public facts say; whoever asks for a shape of the trees gets trees."""
-        facts = self.n_records_, self.n_features_in_, self._loss().n_outputs
-        plan = plan_linear(purse, share, *facts)
+        plan = plan_linear(purse, share, self.n_records_, self.n_features_in_)
         return replace(plan, share=min(plan.share, Fraction(1, 2))) if asked != Asked() else plan
 
     def _start_linearly(

@@ -20,6 +20,7 @@ from dpforest.privacy.accounts.spends import Gaussian, Price, Pure, exact
 
 TARGET_SHARE = Fraction(4, 100)  # half for each of two looks
 LINEAR_SIGNAL = 6.0  # of a feature; with less, everything goes into a linear model
+MOST_LINEAR_SIGNAL = 200.0  # with more, trees see all that a linear model sees
 MANY_RECORDS = 100_000  # from here on a round costs time that small rounds would double
 LAPLACE_SIGNAL = 0.158  # what a unit of pure epsilon is worth next to a unit of mu, in the rules
 
@@ -162,9 +163,7 @@ class LinearPlan:
 NO_LINEAR_START = LinearPlan(Fraction(0), 0)
 
 
-def plan_linear(
-    purse: Purse, share: Fraction, n_records: float, n_features: int, n_outputs: int
-) -> LinearPlan:
+def plan_linear(purse: Purse, share: Fraction, n_records: float, n_features: int) -> LinearPlan:
     """A linear start has few weights: it is for signal that is too little for trees alone.
 
     Only under Gaussian noise: the L1 norm of a record's row, which Laplace noise would have to
@@ -172,10 +171,10 @@ def plan_linear(
     """
     if not purse.private or purse.pure or n_records <= 0:
         return NO_LINEAR_START
-    signal = n_records * purse.total * math.sqrt(share) / n_features / max(1.0, n_outputs / 2.0)
-    if signal > 1000.0:
+    signal = n_records * purse.total * math.sqrt(share) / n_features
+    if signal > MOST_LINEAR_SIGNAL:
         return NO_LINEAR_START
-    part = min(1.0, math.sqrt(LINEAR_SIGNAL / signal))
+    part = min(1.0, LINEAR_SIGNAL / signal)
     n_steps = min(max(round(3.0 * math.sqrt(signal)), 2), 32)
     return LinearPlan(Fraction(part).limit_denominator(1000), n_steps)
 

@@ -86,4 +86,4 @@ class Squared(Loss):
 
     def depth(self, signal: float, n_features: int, any_numeric: bool, norm: Norm) -> int:
         """From 3 to 6, whatever the norm."""
-        return stairs(signal / n_features, (5.0, 200.0, 1500.0), 3)
+        return stairs(signal / n_features, (5.0, 300.0, 2000.0), 3)
