@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.forests.binning import nearest_shares
 from dpforest.forests.plan import BoostingPlan
 from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Price
