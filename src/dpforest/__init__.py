@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         NoGuaranteeWarning,
         PrivacyLeakWarning,
         SchemaError,
+        SourceChangedError,
     )
     from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
     from dpforest.forests.greedy import GreedyForestClassifier
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from dpforest.privacy.accounts.ledger import Ledger
     from dpforest.privacy.accounts.protection import Protection
     from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
+    from dpforest.tables.arrow_source import ParquetTable
 
 __version__ = "0.1.0"
 
@@ -48,6 +50,7 @@ __all__ = [
     "ModelFileError",
     "NoGuaranteeWarning",
     "NumericFeature",
+    "ParquetTable",
     "PrivacyLeakWarning",
     "PrivateForestClassifier",
     "PrivateForestRegressor",
@@ -55,6 +58,7 @@ __all__ = [
     "RandomDecisionForestClassifier",
     "Schema",
     "SchemaError",
+    "SourceChangedError",
     "Target",
     "audit",
     "datasets",
@@ -76,6 +80,7 @@ _ROOMS = {
         "NoGuaranteeWarning",
         "PrivacyLeakWarning",
         "SchemaError",
+        "SourceChangedError",
     ),
     "forests.saving": ("load_model",),
     "forests.boosted": ("PrivateForestClassifier", "PrivateForestRegressor"),
@@ -88,6 +93,7 @@ _ROOMS = {
     "privacy.accounts.ledger": ("Ledger",),
     "privacy.accounts.protection": ("Protection",),
     "schema": ("CategoricalFeature", "NumericFeature", "Schema", "Target"),
+    "tables.arrow_source": ("ParquetTable",),
 }
 _HOME = {name: f"dpforest.{room}" for room, names in _ROOMS.items() for name in names}
 

@@ -28,6 +28,7 @@ from dpforest.privacy.desk import Desk, Draws
 from dpforest.privacy.opening import open_desk
 from dpforest.schema import Schema
 from dpforest.tables.frames import Frame
+from dpforest.tables.sources import as_source
 
 COUNT_SHARE = Fraction(2, 100)  # of epsilon, for the noisy number of records that "auto" needs
 FEWEST_RECORDS = 10.0  # that a plan reckons with, whatever the noise says
@@ -111,12 +112,15 @@ class PrivateEstimator(SavedEstimator):
 
         Parameters
         ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n, n_features)
-            The features; frames match the schema by name.
-        y : array-like of shape (n,)
-            The target.
-        groups : array-like of shape (n,), optional
-            The person of each record; then persons are protected, not records.
+        X : pandas, polars or pyarrow frame, array of shape (n, n_features), or source
+            The features; frames match the schema by name. A source is a table that is not in
+            memory: `dpforest.ParquetTable`, a polars LazyFrame, a pyarrow dataset, a Dask or Spark
+            frame. Of its columns those are read that the schema, ``y`` and ``groups`` name.
+        y : array-like of shape (n,), or str
+            The target; of a source, the name of its column.
+        groups : array-like of shape (n,), or str, optional
+            The person of each record; then persons are protected, not records. Of a source, the
+            name of the column.
 
         Returns
         -------
@@ -175,17 +179,21 @@ class PrivateEstimator(SavedEstimator):
     def _open(self, X: Any, y: Any, groups: Any, draws: Draws) -> Desk:
         """Check everything there is to check and open the table; nothing is spent yet."""
         continued = bool(self._trees_to_go_on_from())
-        frame = Frame(X)
+        source = as_source(X)
+        table = Frame(X) if source is None else source
         if continued:
             self._refuse_another_schema(X, y)
-        validate_data(self, X, skip_check_array=True)
-        y = self._check_y(y)
+        if source is None:
+            validate_data(self, X, skip_check_array=True)
+            y = self._check_y(y)
         schema = self.schema_ if continued else self._resolve_schema(X, y)
         # A schema for the other task is refused before the target is read.
         _ = schema.classes if is_classifier(self) else schema.target_bounds
         earlier: Ledger | None = getattr(self, "ledger_", None)
+        if source is not None:
+            self._check_names(schema.feature_names)
         desk = open_desk(
-            frame,
+            table,
             y,
             schema,
             budget=self._asked(),
@@ -227,6 +235,11 @@ class PrivateEstimator(SavedEstimator):
                 "the model was fitted with another schema: continue it with the same one, or fit a "
                 "new one"
             )
+
+    def _check_names(self, names: tuple[str, ...]) -> None:
+        """What scikit-learn knows of the features; of a source they are those of the schema."""
+        self.feature_names_in_ = np.array(names, object)
+        self.n_features_in_ = len(names)
 
     def _check_y(self, y: Any) -> Any:
         """What scikit-learn's users expect of y; the rest is checked against the schema."""

@@ -99,14 +99,14 @@ class Desk:
         if self._sampled == sampling:
             return
         if sampling.kind == "disjoint":
-            self._store.deal(sampling.n_trees, self.draws.below)
+            self._store.deal(sampling.n_trees, self.draws.coins())
         elif sampling.kind == "without_replacement":
-            self._store.sample(sampling.n_trees, sampling.share, self.draws.joins)
+            self._store.sample(sampling.n_trees, sampling.share, self.draws.coins())
         self._sampled = sampling
 
     def deal_anew(self, n_trees: int) -> None:
         """Deal every record to one tree, by fresh coins: for questions that stand by themselves."""
-        self._store.deal(n_trees, self.draws.below)
+        self._store.deal(n_trees, self.draws.coins())
         self._sampled = None
 
     def draw_harder_samples(
@@ -117,5 +117,6 @@ class Desk:
         Whether it does depends on the record and on what was released, on no other record; its
         chance to be in a sample is at most the share that the price is told of. Releases nothing.
         """
-        self._store.sample(sampling.n_trees, sampling.share, self.draws.joins, (forest, votes))
+        known = forest, votes
+        self._store.sample(sampling.n_trees, sampling.share, self.draws.coins(), known)
         self._sampled = sampling

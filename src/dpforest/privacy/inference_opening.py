@@ -80,7 +80,8 @@ def bounded(
 ) -> dict[str, Column]:
     """Return the columns with at most so many records of each person."""
     n_rows = len(next(iter(columns.values())).to_numpy())
-    keep = bound_groups(groups, n_rows, max_records_per_group, draws.below)
+    places = np.arange(n_rows, dtype=np.uint64)
+    keep = bound_groups(groups, places, max_records_per_group, draws.coins())
     return {name: _rows(column, keep) for name, column in columns.items()}
 
 

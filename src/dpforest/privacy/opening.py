@@ -8,10 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dpforest.exceptions import SchemaError
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.opening import open_ledger
 from dpforest.privacy.accounts.protection import Protection
@@ -19,15 +15,15 @@ from dpforest.privacy.accounts.reservation import Use, settle
 from dpforest.privacy.accounts.spends import Amount
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.draws import Draws
-from dpforest.records.groups import bound_groups
-from dpforest.records.local import LocalStore
+from dpforest.records.store import RecordStore
+from dpforest.records.stores import Persons, open_frame, open_source
 from dpforest.schema import Schema
-from dpforest.tables.encode import check_columns, encode_labels, encode_target
 from dpforest.tables.frames import Frame
+from dpforest.tables.sources import Source
 
 
 def open_desk(
-    frame: Frame,
+    table: Frame | Source,
     y: Any,
     schema: Schema,
     *,
@@ -43,10 +39,10 @@ def open_desk(
 
     Parameters
     ----------
-    frame : Frame
-        The features.
-    y : array-like
-        The target: classes or bounded numbers, as the schema's target says.
+    table : Frame or Source
+        The features; a source has the target and the persons among its columns.
+    y : array-like or str
+        The target: classes or bounded numbers, as the schema's target says; in a source its name.
     schema : Schema
         What is public of the table; what it cost is part of the ledger.
     budget : tuple
@@ -55,8 +51,8 @@ def open_desk(
         Whether one record or one person is protected.
     draws : Draws
         The secret randomness; where a seed fixes it, the ledger says so.
-    groups : array-like, optional
-        The person of each record, where persons are protected.
+    groups : array-like or str, optional
+        The person of each record, where persons are protected; in a source the column's name.
     before : Ledger, optional
         Of the model that is continued, or of fits of the same object that failed.
     n_jobs : int, optional
@@ -68,7 +64,7 @@ def open_desk(
     if use is not None:
         ledger = use.begin(ledger)
     try:
-        store = _open_store(frame, y, schema, protection, draws, groups, n_jobs)
+        store = _open_store(table, y, schema, protection, draws, groups, n_jobs)
     except BaseException:
         settle(ledger, "failed")  # nothing was released
         raise
@@ -76,30 +72,17 @@ def open_desk(
 
 
 def _open_store(
-    frame: Frame,
+    table: Frame | Source,
     y: Any,
     schema: Schema,
     protection: Protection,
     draws: Draws,
     groups: Any,
     n_jobs: int | None,
-) -> LocalStore:
-    frame = frame.select(schema)
-    target = _encode_target(y, schema, frame.n_rows)
-    check_columns(frame, schema, n_jobs)
-    keep = None
+) -> RecordStore:
+    persons = None
     if groups is not None:
-        bound = protection.max_records_per_group
-        keep = bound_groups(groups, frame.n_rows, bound, draws.below)
-    return LocalStore(frame, target, keep, n_jobs)
-
-
-def _encode_target(y: Any, schema: Schema, n_rows: int) -> NDArray[np.int32 | np.float64]:
-    target: NDArray[np.int32 | np.float64]
-    if schema.target is not None and schema.target.classes is None:
-        target = encode_target(y, *schema.target_bounds)
-    else:
-        target = encode_labels(y, schema.classes)
-    if len(target) != n_rows:
-        raise SchemaError("y must have one value a row of X: X and y have different lengths")
-    return target
+        persons = Persons(groups, protection.max_records_per_group, draws.coins())
+    if isinstance(table, Source):
+        return open_source(table, y, schema, persons, n_jobs)
+    return open_frame(table, y, schema, persons, n_jobs)

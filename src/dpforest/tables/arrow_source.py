@@ -1,0 +1,170 @@
+"""Parquet files, and data sets of pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpforest.exceptions import SchemaError, SourceChangedError
+from dpforest.schema.column_types import ColumnType
+from dpforest.tables.sources import Outputs, Source
+
+BATCH_ROWS = 1 << 17
+BUFFER = 1 << 20  # bytes; with pre_buffer, Arrow would hold whole files
+
+
+class ArrowSource(Source):
+    """A data set of pyarrow: its files in their order, the rows of a file in theirs.
+
+    Parameters
+    ----------
+    dataset : pyarrow.dataset.Dataset
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+        self.names = tuple(dataset.schema.names)
+
+    @property
+    def types(self) -> dict[str, ColumnType]:
+        """The types of the columns, as the files declare them."""
+        import pyarrow.types as kinds
+
+        def declared(kind: Any) -> ColumnType | None:
+            kind = kind.value_type if kinds.is_dictionary(kind) else kind
+            if kinds.is_boolean(kind):
+                return "boolean"
+            if kinds.is_integer(kind):
+                return "integer"
+            if kinds.is_floating(kind) or kinds.is_decimal(kind):
+                return "number"
+            texts = (
+                kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind)
+            )
+            return "category" if texts else None
+
+        found = {field.name: declared(field.type) for field in self._dataset.schema}
+        return {name: kind for name, kind in found.items() if kind is not None}
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Some columns as tables of pyarrow."""
+        import pyarrow as pa
+        import pyarrow.dataset as ds
+
+        self._refuse_mixed_files(columns)
+        scanner = self._dataset.scanner(
+            columns=list(columns),
+            batch_size=BATCH_ROWS,
+            batch_readahead=2,
+            fragment_readahead=1,
+            fragment_scan_options=(
+                ds.ParquetFragmentScanOptions(pre_buffer=False, buffer_size=BUFFER)
+            ),
+        )
+        try:
+            for batch in scanner.to_batches():
+                yield pa.Table.from_batches([batch])
+        except FileNotFoundError:
+            raise SourceChangedError(
+                "a file of the source is gone: it was there when the source was opened"
+            ) from None
+        except (OSError, pa.ArrowException) as error:
+            # What Arrow says may quote a value.
+            raise SchemaError(
+                f"the source cannot be read ({type(error).__name__}): expected whole Parquet files "
+                "with the same columns and types"
+            ) from None
+
+    def _refuse_mixed_files(self, columns: Sequence[str]) -> None:
+        """Where files disagree, Arrow would read gaps or convert values, without a word."""
+        partitioning = getattr(self._dataset, "partitioning", None)
+        in_folders = () if partitioning is None else partitioning.schema.names
+        for fragment in self._dataset.get_fragments():
+            found = fragment.physical_schema
+            for name in columns:
+                if name in in_folders:
+                    continue
+                if name not in found.names:
+                    raise SchemaError(
+                        f"a file of the source has no column {name!r}, which others have: "
+                        "write all files with the same columns"
+                    )
+                if found.field(name).type != self._dataset.schema.field(name).type:
+                    raise SchemaError(
+                        f"column {name!r} has different types in different files of the source: "
+                        "write all files with the same types"
+                    )
+
+    def map(
+        self,
+        function: Callable[[Any], Outputs],
+        columns: Sequence[str],
+        like: Mapping[str, np.dtype[Any]],
+    ) -> Any:
+        """A RecordBatchReader of the new columns: a stream that is computed as it is read."""
+        import pyarrow as pa
+
+        schema = pa.schema([(name, pa.from_numpy_dtype(kind)) for name, kind in like.items()])
+
+        def made() -> Iterator[Any]:
+            for batch in self.batches(columns):
+                if batch.num_rows:
+                    yield pa.RecordBatch.from_pydict(dict(function(batch)), schema)
+
+        return pa.RecordBatchReader.from_batches(schema, made())
+
+
+class ParquetTable(ArrowSource):
+    """A table in Parquet files that is read batch by batch, and never as a whole.
+
+    Its rows are in the order of the paths of its files, and of the rows of each.
+
+    Parameters
+    ----------
+    path : str or path
+        A file, or a folder of files; names of folders like ``year=2024`` are a column ``year``.
+
+    Examples
+    --------
+    >>> from dpforest import ParquetTable, PrivateForestClassifier, datasets
+    >>> import pyarrow, pyarrow.parquet, tempfile
+    >>> census = datasets.make_census(2_000, random_state=0)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> table = pyarrow.table({name: census.X[name] for name in census.schema.feature_names})
+    >>> table = table.append_column("income", pyarrow.array(census.y))
+    >>> pyarrow.parquet.write_table(table, f"{folder.name}/part-0.parquet")
+    >>> forest = PrivateForestClassifier(schema=census.schema, random_state=0)
+    >>> forest = forest.fit(ParquetTable(folder.name), "income")
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        try:
+            import pyarrow.dataset as ds
+        except ImportError:
+            raise ImportError(
+                "ParquetTable needs pyarrow: pip install 'dpforest[parquet]'"
+            ) from None
+        self.path = Path(path)
+        if not self.path.exists():
+            raise FileNotFoundError(f"{self.path}: there is no such file or folder")
+        try:
+            dataset = ds.dataset(self.path, format="parquet", partitioning="hive")
+        except (OSError, ValueError) as error:
+            raise SchemaError(
+                f"{self.path} cannot be read as Parquet ({type(error).__name__}): expected a whole "
+                "Parquet file, or a folder of such files and no others"
+            ) from None
+        super().__init__(dataset)
+
+    def __repr__(self) -> str:
+        return f"ParquetTable({str(self.path)!r})"
+
+
+def source_of(dataset: Any) -> Source:
+    """The source that a data set of pyarrow is."""
+    return ArrowSource(dataset)
