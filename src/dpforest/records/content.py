@@ -1,4 +1,4 @@
-"""What records say, as far as the schema reads it: to tell equal ones, and to see that none changed.
+"""What records say, as the schema reads it: to tell equal ones, and to see that none changed.
 
 The hash of a record follows from its values and the schema alone, whatever container, partition or
 order it comes in. It is private, like the record.
@@ -20,9 +20,9 @@ from dpforest.tables.encode import match_categories
 from dpforest.tables.frames import Frame
 
 CHANGED = (
-    "the source changed during the fit: a part of it does not have the records that it had when it "
-    "was first read. Write it to a place where nothing changes it, with no random or current values "
-    "in a lazy query, and fit again"
+    "the source changed during the fit: a part of it has other records than when it was first "
+    "read. Write it to a place where nothing changes it, leave random and current values out of "
+    "lazy queries, and fit again"
 )
 
 
@@ -56,7 +56,7 @@ def content_hashes(
 
 def fingerprint(hashes: Addresses) -> bytes:
     """The digest of a partition: of what its records say, in their order."""
-    return blake2b(np.ascontiguousarray(hashes), digest_size=16).digest()
+    return blake2b(hashes.tobytes(), digest_size=16).digest()
 
 
 class Frozen:

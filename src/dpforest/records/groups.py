@@ -7,10 +7,12 @@ Floats that are fractions, or so large that a container may have rounded an inte
 2**53 on; 2**24 in float32), are refused: as texts or integers such ids are safe.
 
 **Why that must not depend on the table.** Let p(v) be the person of the id v. Let D' be D and the
-records of one person more, and let a person keep at most m records, chosen by tickets that records
-draw independently. While p is a function of v alone, the partition of D into persons is the same
-within D': every person of D keeps records by the same law in both tables, so with the same tickets
-the kept records differ in those of the one person, at most m. This is what the ledger pays for.
+records of one person more, and let a person keep at most m records, chosen by a secret key and by
+what that person's own records are (`kept_rows`). While p is a function of v alone, the partition of
+D into persons is the same within D': under the same key every person of D keeps the same records in
+both tables, so the kept records differ in those of the one person, at most m. This is what the
+ledger pays for, under every key; the key is drawn in the same way for all tables. How choices of
+different persons hang together does not matter.
 
 Were p to depend on the table, so that adding a person's records changes it for others:
 
@@ -80,8 +82,8 @@ def kept_rows(
 
     All records of a person must be here, other persons need not. A ticket is a coin of the record's
     address and of its number among the person's records of the same address: records that say the
-    same have different tickets, and it does not matter which has which. So the records that are kept
-    depend on the person's records and the key alone: not on their order, other persons, or where the
+    same have different tickets, and it does not matter which has which. So what is kept depends on
+    the person's records and the key alone: not on their order, on other persons, or on where the
     choice is made.
     """
     order = np.lexsort((addresses, persons))
@@ -89,17 +91,19 @@ def kept_rows(
     turns[order] = _ranks(persons[order], addresses[order])
     tickets = coins.below(2**62, addresses, turns)
     order = np.lexsort((tickets, persons))
-    return np.sort(order[_ranks(persons[order]) < most])
+    kept: NDArray[np.int64] = order[_ranks(persons[order]) < most]
+    return np.sort(kept)
 
 
 def _ranks(*keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     """The place of each entry in its run of entries with equal keys."""
     n = len(keys[0])
-    changes = np.zeros(max(n - 1, 0), np.bool_)
+    changes: NDArray[np.bool_] = np.zeros(max(n - 1, 0), np.bool_)
     for key in keys:
         changes |= key[1:] != key[:-1]
     starts = np.r_[0, np.flatnonzero(changes) + 1]
-    return np.arange(n) - np.repeat(starts, np.diff(np.r_[starts, n]))
+    before: NDArray[np.int64] = np.repeat(starts, np.diff(np.r_[starts, n]))
+    return np.arange(n) - before
 
 
 def person_keys(groups: Any) -> NDArray[np.uint64]:

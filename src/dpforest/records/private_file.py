@@ -1,9 +1,9 @@
 """A file for private data: without a name, for its owner only, gone with the process.
 
 It lies in the folder that ``DPFOREST_TMPDIR`` names, else in that of other temporary files. It has
-no name from the start (``O_TMPFILE``, mode 0600; where a system lacks that, its name is taken away at
-once), so that nothing is left of it however the process ends. With ``DPFOREST_TMP_ENCRYPT=1`` it
-is encrypted with AES-256 in counter mode, under a key that is drawn for this file and kept in
+no name from the start (``O_TMPFILE``, mode 0600; where a system lacks that, its name is taken away
+at once), so that nothing is left of it however the process ends. With ``DPFOREST_TMP_ENCRYPT=1``
+it is encrypted with AES-256 in counter mode, under a key that is drawn for this file and kept in
 memory only; no counter is used twice, also where bytes are written over others.
 """
 
@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 FOLDER, ENCRYPT = "DPFOREST_TMPDIR", "DPFOREST_TMP_ENCRYPT"
@@ -84,7 +84,7 @@ class Cipher:
                 f"{ENCRYPT} needs cryptography: pip install 'dpforest[sign]'"
             ) from None
         key = algorithms.AES(os.urandom(32))
-        self._stream = lambda nonce: Cipher(key, modes.CTR(nonce)).encryptor()
+        self._stream: Callable[[bytes], Any] = lambda at: Cipher(key, modes.CTR(at)).encryptor()
         self._writings = count()
         self._written: dict[int, int] = {}  # by place
 
@@ -101,4 +101,4 @@ class Cipher:
 
 def _bytes_of(array: NDArray[Any]) -> memoryview:
     """The memory of an array in one piece, whichever way its bytes are ordered."""
-    return memoryview((array if array.flags.c_contiguous else array.T)).cast("B")
+    return (array if array.flags.c_contiguous else array.T).data.cast("B")

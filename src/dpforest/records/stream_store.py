@@ -59,12 +59,8 @@ class StreamStore(RecordStore):
         super().__init__()
         self._stream, self._n_jobs = stream, n_jobs
         self._file = PrivateFile()
-        self._close = weakref.finalize(self, self._file.close)
+        weakref.finalize(self, self._file.close)
         self._shards = stream.first(self._file, persons)
-
-    def close(self) -> None:
-        """Give the disk back."""
-        self._close()
 
     def encode(
         self, encoding: Encoding, *, by_feature: bool = False, only: Sequence[int] | None = None
@@ -87,7 +83,9 @@ class StreamStore(RecordStore):
             shard.add(self._state, statistic, worker.total, worker.buffers, frame)
 
         take_turns(work, workers, visits)
-        return np.sum([worker.total for worker in workers], axis=0, dtype=np.int64)
+        for worker in workers[1:]:
+            workers[0].total += worker.total
+        return workers[0].total
 
 
 class _Worker:

@@ -1,8 +1,8 @@
 """Tables that are not in memory: their columns by name, and their records batch by batch.
 
 A source is recognised by the module of its type, so that no engine is imported that the user has
-not imported. Each engine has a file here, which reads it, and those that keep the records where they are
-have a store of their own in the records room.
+not imported. Each engine has a file here, which reads it; one that keeps the records where they
+are has a store of its own in the records room.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Source(ABC):
 
     @abstractmethod
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Some columns as frames in memory, one after another: each time the same records in order.
+        """Some columns as frames in memory, one by one: every time the same records in order.
 
         Some may be empty. SchemaError where parts of the source disagree about the columns.
         """

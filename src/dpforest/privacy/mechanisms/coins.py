@@ -1,18 +1,21 @@
 """Secret coins of records, addressed: what a record draws follows from a key and its address.
 
-A coin is ChaCha20's word at (address, turn) under a key of 256 bits that is drawn afresh for every
-question and never leaves the fit. Coins of different addresses or turns are independent and uniform
-as far as nobody can tell ChaCha20 from a random function: the assumption that the operating system's
-own generator is built on. So it does not matter where or how often a coin is computed, in which order, or
-in which block of records: a task that is run again gets the same coins.
+A coin is a word of ChaCha20 at (address, turn), under a key of 256 bits that is drawn afresh for
+every question. Coins of different addresses or turns are independent and uniform as far as nobody
+can tell ChaCha20 from a random function: what the operating system's own generator is built on.
+So it does not matter where, how often or in which order coins are computed: a task that is run
+again, after a worker was lost, gets the same.
 
 **What addresses must be.** Proofs of dealing and sampling ask that the coins of different records
 are independent, whatever the records are. That is so just when different records have different
-addresses. A record's place in its table will do: one record more may move the others to other places,
-and their coins are as independent and uniform there. A hash of what a record says would not
-do: equal records would share their coins. Were an event possible only with all of them in a sample, it
-would happen with the chance p of one coin, and one of them more or less would multiply that by
-exp(epsilon) of the tree: nothing is left of what sampling gains.
+addresses. A record's place in its table will do: one record more may move others to other places,
+and their coins are as independent and uniform there. A hash of what a record says would not do:
+equal records would share their coins. All of them would join a tree, or none; an event that only
+a tree with them can bring about has the same chance p before it in both tables, and one of them
+more or less changes its probability by exp(epsilon) of the tree. Nothing would be left of what
+sampling gains, and the price of samples would be too low. (Which records of a *person* are kept
+needs no independence at all, see `dpforest.records.groups`: there the address is what a record
+says.)
 """
 
 from __future__ import annotations
