@@ -13,7 +13,7 @@ from dpforest.exceptions import SchemaError, SourceChangedError
 from dpforest.schema.column_types import ColumnType
 from dpforest.tables.sources import Outputs, Source
 
-BATCH_ROWS = 1 << 17
+BATCH_ROWS = 1 << 16
 BUFFER = 1 << 20  # bytes; with pre_buffer, Arrow would hold whole files
 
 
@@ -59,7 +59,7 @@ class ArrowSource(Source):
         scanner = self._dataset.scanner(
             columns=list(columns),
             batch_size=BATCH_ROWS,
-            batch_readahead=2,
+            batch_readahead=1,
             fragment_readahead=1,
             fragment_scan_options=(
                 ds.ParquetFragmentScanOptions(pre_buffer=False, buffer_size=BUFFER)

@@ -13,7 +13,7 @@ from dpforest.schema.column_types import ColumnType
 from dpforest.tables.container_types import series_type
 from dpforest.tables.sources import Outputs, Source
 
-BATCH_ROWS = 1 << 17
+BATCH_ROWS = 1 << 16
 
 
 class PolarsSource(Source):
