@@ -2,8 +2,8 @@
 
     python -m benchmarks.scale parquet --rows 20000000 --memory-rows 20000000
 
-Every fit runs in a process of its own, whose largest resident set is reported. The table is made chunk
-by chunk in a temporary folder below ``--folder`` and deleted at the end.
+Every fit runs in a process of its own, whose largest resident set is reported. The table is made
+chunk by chunk in a temporary folder below ``--folder`` and deleted at the end.
 """
 
 import argparse
@@ -78,7 +78,12 @@ def timed(table, y):
     seconds = time.perf_counter() - started
     digest = hash(model.forest_.values.tobytes())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"seconds": seconds, "peak MiB": peak, "trees": model.forest_.trees.n_trees, "id": digest}
+    return {
+        "seconds": seconds,
+        "peak MiB": peak,
+        "trees": model.forest_.trees.n_trees,
+        "id": digest,
+    }
 
 
 def in_own_process(*arguments):
@@ -94,7 +99,9 @@ def compare(rows, memory_rows, below):
         started = time.perf_counter()
         write(Path(folder), rows)
         size = sum(file.stat().st_size for file in Path(folder).iterdir()) / 2**30
-        print(f"written: {rows:,} x {FEATURES}, {size:.1f} GiB, {time.perf_counter() - started:.0f} s")
+        print(
+            f"written: {rows:,} x {FEATURES}, {size:.1f} GiB, {time.perf_counter() - started:.0f} s"
+        )
         stream = in_own_process("fit-parquet", folder)
         print(f"parquet: {told(stream, rows)}", flush=True)
     if memory_rows:

@@ -18,8 +18,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def also_of_sources(method: Method) -> Method:
     """Let ``predict`` or ``predict_proba`` answer a source by columns of the same kind.
 
-    ``predict`` gives a column ``prediction``, ``predict_proba`` one for each class, by its name: as a
-    lazy frame of polars, Dask or Spark, or of a Parquet table or data set as a RecordBatchReader.
+    ``predict`` gives a column ``prediction``, ``predict_proba`` one for each class, by its name: a
+    lazy frame of polars, Dask or Spark; of a Parquet table or a data set, a RecordBatchReader.
     """
 
     @wraps(method)

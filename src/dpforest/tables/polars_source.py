@@ -42,8 +42,8 @@ class PolarsSource(Source):
         except pl.exceptions.PolarsError as error:
             # What polars says may quote a value.
             raise SchemaError(
-                f"the lazy frame cannot be collected ({type(error).__name__}): try "
-                "X.head().collect(), and see that all of its files have the same columns"
+                f"the lazy frame cannot be collected ({type(error).__name__}): see that all of its "
+                "files have the same columns and types"
             ) from None
 
     def map(
