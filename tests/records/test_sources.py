@@ -30,6 +30,7 @@ from dpforest import (
     MedianForestRegressor,
     NumericFeature,
     ParquetTable,
+    PrivacyLeakWarning,
     PrivateForestClassifier,
     PrivateForestRegressor,
     RandomDecisionForestClassifier,
@@ -37,6 +38,7 @@ from dpforest import (
     SchemaError,
     SourceChangedError,
     Target,
+    evaluate,
 )
 from dpforest.records import private_file
 from dpforest.tables import streams
@@ -534,3 +536,50 @@ def test_predictions_can_be_sent_to_where_batches_are(table, folder):
     sent = pickle.loads(pickle.dumps(Predicting(forest, "predict")))
     X = table[list(CLASSES.feature_names)]
     assert sent(X)["prediction"].tolist() == forest.predict(X).tolist()
+
+
+# Schemas and evaluations
+
+
+def test_a_schema_read_off_a_source_is_that_of_its_rows(table, folder):
+    columns = [*CLASSES.feature_names, "ill", "cost"]
+    lazy = pl.scan_parquet(folder / "*.parquet").select(columns)
+    for y, task in (("ill", "auto"), ("cost", "auto"), ("age", "auto"), ("age", "regression")):
+        with pytest.warns(PrivacyLeakWarning):
+            expected = Schema.from_frame(pl.from_pandas(table[columns]), y, task=task)
+        with pytest.warns(PrivacyLeakWarning):
+            assert Schema.from_frame(lazy, y, task=task) == expected
+
+
+@pytest.mark.parametrize("persons", [False, True])
+def test_a_paid_schema_of_a_source_is_that_of_its_rows(persons, table, folder):
+    columns = [*CLASSES.feature_names, "ill", "cost"]
+    options = {"epsilon": 20.0, "delta": 1e-6, "random_state": 2}
+    groups = {"groups": table["person"], "max_records_per_group": 2} if persons else {}
+    frame = pl.from_pandas(table[columns])
+    expected = Schema.infer(frame, target="ill", **options, **groups)
+    groups |= {"groups": "person"} if persons else {}
+    kept = [*columns, "person"] if persons else columns
+    lazy = pl.scan_parquet(folder / "*.parquet").select(kept)
+    found = Schema.infer(lazy, target="ill", **options, **groups)
+    assert found == expected
+    assert found.ledger.explain() == expected.ledger.explain()
+    types = Schema.infer(lazy, target="ill", types="frame", **options, **groups)
+    assert types == Schema.infer(
+        frame, target="ill", types="frame", **options,
+        **({**groups, "groups": table["person"]} if persons else {}),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("persons", [False, True])
+@pytest.mark.parametrize("name", ["flagship", "flagship, numbers"])
+def test_an_evaluation_of_a_source_is_that_of_its_rows(name, persons, table, folder):
+    forest = in_memory(forest_of(name), table, persons=False)
+    X, y = table[list(CLASSES.feature_names)], target_of(forest)
+    groups = {"max_records_per_group": 2} if persons else {}
+    options = {"epsilon": 1.0, "random_state": 4, **groups}
+    person = {"groups": table["person"]} if persons else {}
+    expected = evaluate(forest, X, table[y], **options, **person)
+    person = {"groups": "person"} if persons else {}
+    found = evaluate(forest, ParquetTable(folder), y, **options, **person)
+    assert str(found) == str(expected)
