@@ -103,8 +103,7 @@ def fit(
     source = streaming.source_to_fit(table)
     if source is not None:
         inputs.tell_ignored(source, declared, column, groups)
-        with working("training"):
-            model.fit(source, column, groups=groups)
+        model.fit(source, column, groups=groups)  # shows how far it is
     else:
         with working("reading"):
             person = [] if groups is None else [groups]
