@@ -315,6 +315,18 @@ def test_texts_that_spell_numbers_are_numbers(table, folder, tmp_path):
     assert_same(fitted(forest_of("flagship"), source, persons=False), expected)
 
 
+def test_categories_of_pandas_are_texts(table, folder, tmp_path):
+    """Written as dictionaries, of which every file has its own."""
+    numbered = table.astype({"town": "category", "ill": "category"})
+    (tmp_path / "numbered").mkdir()
+    for i, part in enumerate((numbered[:300], numbered[300:])):
+        cleaned = part.assign(town=part["town"].cat.remove_unused_categories())
+        pq.write_table(arrow(cleaned), tmp_path / "numbered" / f"{i}.parquet")
+    expected = fitted(forest_of("flagship"), ParquetTable(folder), persons=False)
+    found = fitted(forest_of("flagship"), ParquetTable(tmp_path / "numbered"), persons=False)
+    assert_same(found, expected)
+
+
 def test_a_source_without_records_is_refused(table, tmp_path):
     source = ParquetTable(in_files(table[:0], tmp_path / "table", ()))
     refused(forest_of("flagship"), source, SchemaError, "empty")
