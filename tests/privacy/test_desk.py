@@ -215,7 +215,8 @@ def test_control_the_untouchable_store_does_catch_reading(verb):
 def test_draws_are_told_of_every_look_at_the_records(verb, recorded_desk):
     """The auditor enumerates by it: a draw before a look must not be taken for the last release."""
     target = "pairs" if verb == "error_sums" else "numbers" if "target" in verb else "classes"
-    desk = recorded_desk(target=target)
+    weight = np.ones(60) if verb == "total_weight" else None
+    desk = recorded_desk(target=target, weight=weight)
     desk.encode(ENCODING, by_feature=verb == "gradient_sums")
     desk.log.clear()
     VERBS[verb](desk, "pure")
