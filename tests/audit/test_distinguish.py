@@ -4,13 +4,16 @@ import itertools
 from dataclasses import replace
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
 from dpforest import PrivateForestClassifier, RandomDecisionForestClassifier
 from dpforest.audit import SMALL_SCHEMA, audit, public_estimators, small_estimators, worst_pairs
+from dpforest.audit.games import EstimatorGame
 from dpforest.privacy.accounts.mechanisms_used import DiscreteGaussian
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.privacy.mechanisms.randomness import RandomBits
 
 SETTINGS = list(itertools.product((1.0, 4.0, 0.1), ("add_remove", "replace_one")))
 
@@ -84,7 +87,7 @@ def test_control_half_the_noise_in_the_flagship_is_caught():
         epsilon=4.0, schema=SMALL_SCHEMA, n_estimators=1, max_depth=1, n_hint=5
     )
     with with_noise_divided_by(2):
-        report = audit(estimator, pairs=ALONE, trials=3000, random_state=0)
+        report = audit(estimator, pairs=ALONE, trials=10_000, random_state=0)
     assert report.leaks
     assert report.mu_bound > report.claimed_mu
 
@@ -133,3 +136,13 @@ def test_the_report_draws_itself(tmp_path):
     report = audit(forest(), trials=400, random_state=0)
     report.plot(tmp_path / "scores.png")
     assert (tmp_path / "scores.png").stat().st_size > 1000
+
+
+def test_trials_do_not_build_on_each_other():
+    game = EstimatorGame(
+        PrivateForestClassifier(schema=SMALL_SCHEMA, n_estimators=1, max_depth=1, n_hint=5)
+    )
+    rows, names = game.release(game.pairs[0], 0, 5, RandomBits(0), lambda _: None)
+    assert not np.isnan(rows).any()
+    values = rows[:, [i for i, name in enumerate(names) if name.startswith("values[")]]
+    assert len(np.unique(values, axis=0)) == 5

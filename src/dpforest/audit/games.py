@@ -168,8 +168,12 @@ class _Reopening:
         if self._opened is None or again:
             self._opened = type(model)._open(model, X, y, groups, self._draws, sample_weight)
             return self._opened
+        # As a fit does: otherwise the trees of all trials would stand in one forest.
+        schema = model.schema_
+        model._forget()
+        model.schema_ = schema
         model.ledger_ = open_ledger(
-            model.schema_,
+            schema,
             model.epsilon,
             getattr(model, "delta", 0.0),
             model._protection(groups),
