@@ -30,6 +30,7 @@ from dpforest.forests.plan import (
     on_grid,
     plan_boosting,
     plan_linear,
+    plan_questions,
 )
 from dpforest.losses import Loss
 from dpforest.privacy.accounts.spends import Price
@@ -112,6 +113,8 @@ class BoostedForest(PrivateEstimator):
             self._clipped = purse.private
             self.feature_importances_ = np.zeros(self.n_features_in_)
             return
+        questions = plan_questions(purse, self._loss(), self.n_records_, self.n_features_in_)
+        for_choices, share = share * questions.share, share * (1 - questions.share)
         loss = on_grid(self._loss(), purse, purse.price(share), steps=1)
         plan = plan_boosting(
             purse,
@@ -121,6 +124,7 @@ class BoostedForest(PrivateEstimator):
             self.n_features_in_,
             not self.encoding_.feature_bins.categorical.all(),
             asked,
+            questions,
         )
         if before is not None and self.learning_rate == "auto":
             # The new trees' noise joins that of the old: as if both were one average.
@@ -137,10 +141,12 @@ class BoostedForest(PrivateEstimator):
             focus=plan.focus,
             memory=plan.memory,
             learnt_cuts=plan.learnt_cuts,
+            chosen_levels=plan.chosen_levels,
         )
+        choice_price = purse.price(for_choices, plan.n_choices) if plan.n_choices else None
         self.plan_ = plan
         self._clipped = purse.private
-        self.forest_ = boost(desk, grower, loss, plan, price, start)
+        self.forest_ = boost(desk, grower, loss, plan, price, choice_price, start)
         self._keep_importances(grower.signal, plan.n_trees, before)
 
     def _plan_linear(self, purse: Purse, share: Fraction, asked: Asked) -> LinearPlan:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.forests.binning import nearest_shares
 from dpforest.forests.plan import BoostingPlan
 from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.gradients import GradientRelease, gradient_sums
+from dpforest.privacy.questions import choose_question
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
@@ -64,6 +64,7 @@ def boost(
     loss: IntegerLoss,
     plan: BoostingPlan,
     price: Price,
+    choice_price: Price | None = None,
     before: BoostedTrees | None = None,
 ) -> BoostedTrees:
     """Release round after round of trees, each fitted to what those before left over.
@@ -78,6 +79,8 @@ def boost(
     plan : BoostingPlan
     price : Pure or Gaussian
         Of one tree.
+    choice_price : Pure or Gaussian, optional
+        Of one choice of a question, where the plan has any.
     before : BoostedTrees, optional
         A model to continue: a linear start, or all trees of an earlier fit.
     """
@@ -86,7 +89,10 @@ def boost(
     if before is not None:
         desk.add_to_scores(before.trees, before.values)
     label = f"trees of depth {plan.depth}, {plan.trees_per_round} a round"
-    for n_trees in _round_sizes(plan):
+    sizes = list(_round_sizes(plan))
+    for number, n_trees in enumerate(sizes):
+        if choice_price is not None and number * plan.n_choices % len(sizes) < plan.n_choices:
+            _choose_question(desk, grower, loss, choice_price)
         trees = grower.draw(n_trees, plan.depth)
         release = gradient_sums(desk, trees, loss, price, label)
         if loss.loss.gradients_add_up_to_zero:
@@ -96,6 +102,14 @@ def boost(
         desk.add_to_scores(trees, values)
         rounds.append(BoostedTrees(trees, values))
     return BoostedTrees.stack(rounds)
+
+
+def _choose_question(desk: Desk, grower: ObliviousGrower, loss: IntegerLoss, price: Price) -> None:
+    """Choose a question for the trees that follow: by gradients alone, so without Hessians."""
+    candidates = grower.candidates()
+    gradients_only = replace(loss, hessian_part=0.0)
+    chosen = choose_question(desk, candidates, gradients_only, price, "choices of questions")
+    grower.keep(candidates[chosen : chosen + 1])
 
 
 def leaf_values(release: GradientRelease, plan: BoostingPlan) -> NDArray[np.float32]:

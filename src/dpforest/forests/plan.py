@@ -21,6 +21,7 @@ from dpforest.privacy.accounts.spends import Gaussian, Price, Pure, exact
 TARGET_SHARE = Fraction(4, 100)  # half for each of two looks
 LINEAR_SIGNAL = 6.0  # of a feature; with less, everything goes into a linear model
 MOST_LINEAR_SIGNAL = 200.0  # with more, trees see all that a linear model sees
+MANY_FEATURES = 10  # from here on questions are chosen: among fewer, chance finds the good ones
 MANY_RECORDS = 100_000  # from here on a round costs time that small rounds would double
 LAPLACE_SIGNAL = 0.158  # what a unit of pure epsilon is worth next to a unit of mu, in the rules
 
@@ -86,6 +87,10 @@ class BoostingPlan:
         Added too, divided by the number of leaves.
     learnt, focus, memory, learnt_cuts : float
         How features and cuts are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`.
+    n_choices : int
+        Questions that are chosen, rather than drawn, spread evenly over the rounds.
+    chosen_levels : int
+        Levels of every tree that ask them.
     """
 
     n_trees: int
@@ -98,6 +103,8 @@ class BoostingPlan:
     focus: float
     memory: float
     learnt_cuts: float
+    n_choices: int = 0
+    chosen_levels: int = 0
 
 
 #: Where all went into a linear model.
@@ -179,6 +186,45 @@ def plan_linear(purse: Purse, share: Fraction, n_records: float, n_features: int
     return LinearPlan(Fraction(part).limit_denominator(1000), n_steps)
 
 
+@dataclass(frozen=True)
+class QuestionPlan:
+    """What trees get of questions that are chosen.
+
+    Parameters
+    ----------
+    share : Fraction
+        Of the budget for the trees, for all choices together.
+    n_choices : int
+        At most; never more than rounds.
+    levels : int
+        Of every tree that ask chosen questions, in place of drawn ones.
+    deeper : int
+        Levels of every tree beside.
+    """
+
+    share: Fraction
+    n_choices: int
+    levels: int
+    deeper: int
+
+
+NO_CHOICES = QuestionPlan(Fraction(0), 0, 0, 0)
+
+
+def plan_questions(purse: Purse, loss: Loss, n_records: float, n_features: int) -> QuestionPlan:
+    """Questions are chosen where there are many features: among few, chance finds the good ones.
+
+    Not under Laplace noise, where choices would cost far more.
+    """
+    if purse.pure or not loss.chosen_questions or n_records >= MANY_RECORDS:
+        return NO_CHOICES
+    if not purse.private:
+        return NO_CHOICES
+    if n_features < MANY_FEATURES:
+        return NO_CHOICES
+    return QuestionPlan(Fraction(15, 100), 20, levels=3, deeper=1)
+
+
 def plan_boosting(
     purse: Purse,
     tree_share: Fraction,
@@ -187,6 +233,7 @@ def plan_boosting(
     n_features: int,
     any_numeric: bool,
     asked: Asked,
+    questions: QuestionPlan = NO_CHOICES,
 ) -> BoostingPlan:
     """Fill in what the user left open.
 
@@ -203,6 +250,7 @@ def plan_boosting(
     any_numeric : bool
         Whether any feature is numeric.
     asked : Asked
+    questions : QuestionPlan
     """
     n_trees = asked.n_trees or _n_trees(purse, n_records)
     rules, norm = loss.loss, loss.norm
@@ -211,7 +259,8 @@ def plan_boosting(
         per_round = min(asked.trees_per_round or 4, n_trees)
         rate = asked.learning_rate or min(60.0 * per_round / n_trees, 1.5)
         shape = n_trees, per_round, asked.depth or 6, rate
-        return BoostingPlan(*shape, 1.0, 0.0, *drawing)
+        n_choices = min(questions.n_choices, -(-n_trees // per_round))
+        return BoostingPlan(*shape, 1.0, 0.0, *drawing, n_choices, questions.levels)
     mu = purse.total * math.sqrt(tree_share)
     if purse.pure:
         # Laplace noise of deviation sqrt(2) T / epsilon is that of a Gaussian budget of this mu.
@@ -225,11 +274,13 @@ def plan_boosting(
     return BoostingPlan(
         n_trees,
         per_round,
-        asked.depth or rules.depth(signal, n_features, any_numeric, norm),
+        asked.depth or rules.depth(signal, n_features, any_numeric, norm) + questions.deeper,
         asked.learning_rate or min(step / rounds, 1.5 if part == 0 else 0.8 * (1.0 + part)),
         rules.damping(norm) * loss.bound / mu + 1.0,
         part * max(n_records, 0.0) * rules.largest_hessian,
         *drawing,
+        min(questions.n_choices, rounds),
+        questions.levels,
     )
 
 
