@@ -90,7 +90,7 @@ class BoostingPlan:
     n_choices : int
         Questions that are chosen, rather than drawn, spread evenly over the rounds.
     chosen_levels : int
-        Levels of every tree that ask them.
+        Levels of a tree that ask them.
     """
 
     n_trees: int
@@ -197,18 +197,15 @@ class QuestionPlan:
     n_choices : int
         At most; never more than rounds.
     levels : int
-        Of every tree that ask chosen questions, in place of drawn ones.
-    deeper : int
-        Levels of every tree beside.
+        Of a tree that ask chosen questions, in place of drawn ones.
     """
 
     share: Fraction
     n_choices: int
     levels: int
-    deeper: int
 
 
-NO_CHOICES = QuestionPlan(Fraction(0), 0, 0, 0)
+NO_CHOICES = QuestionPlan(Fraction(0), 0, 0)
 
 
 def plan_questions(purse: Purse, loss: Loss, n_records: float, n_features: int) -> QuestionPlan:
@@ -222,7 +219,7 @@ def plan_questions(purse: Purse, loss: Loss, n_records: float, n_features: int) 
         return NO_CHOICES
     if n_features < MANY_FEATURES:
         return NO_CHOICES
-    return QuestionPlan(Fraction(15, 100), 20, levels=3, deeper=1)
+    return QuestionPlan(Fraction(15, 100), 20, levels=3)
 
 
 def plan_boosting(
@@ -274,7 +271,7 @@ def plan_boosting(
     return BoostingPlan(
         n_trees,
         per_round,
-        asked.depth or rules.depth(signal, n_features, any_numeric, norm) + questions.deeper,
+        asked.depth or rules.depth(signal, n_features, any_numeric, norm),
         asked.learning_rate or min(step / rounds, 1.5 if part == 0 else 0.8 * (1.0 + part)),
         rules.damping(norm) * loss.bound / mu + 1.0,
         part * max(n_records, 0.0) * rules.largest_hessian,

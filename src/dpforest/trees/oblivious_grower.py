@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 import numpy as np
@@ -14,6 +15,7 @@ from dpforest.trees.structure import FeatureBins
 CUT_FOCUS = 2.0  # the power of a cut's signal with which it is drawn
 QUESTIONS = 16  # of a feature, among which one is chosen
 KEPT = 8  # of the questions that were chosen, the last
+ASKING = 0.6  # of the trees of a round ask them; what is smooth needs the variety of the others
 FEW_CATEGORIES = 3  # one against the rest up to here; random halves beyond
 
 
@@ -38,7 +40,7 @@ class ObliviousGrower:
     learnt_cuts : float
         How far cuts are drawn by what they showed, rather than by the cut weights alone.
     chosen_levels : int
-        Levels of every tree that ask questions which were chosen, once there are some.
+        Levels that ask questions which were chosen, once there are some, in most trees of a round.
 
     Notes
     -----
@@ -86,10 +88,11 @@ class ObliviousGrower:
         trees = self._ask(self._draw_features(n_trees, depth))
         n_levels = min(self._chosen_levels, len(self._chosen), depth)
         if n_levels:
-            which = self._rng.random((n_trees, len(self._chosen))).argsort(axis=1)[:, :n_levels]
+            n_asking = math.ceil(ASKING * n_trees)
+            which = self._rng.random((n_asking, len(self._chosen))).argsort(axis=1)[:, :n_levels]
             chosen = ObliviousTrees.stack(list(self._chosen))
-            trees.feature[:, :n_levels] = chosen.feature[which, 0]
-            trees.goes_right[:, :n_levels] = chosen.goes_right[which, 0]
+            trees.feature[:n_asking, :n_levels] = chosen.feature[which, 0]
+            trees.goes_right[:n_asking, :n_levels] = chosen.goes_right[which, 0]
         return trees
 
     def candidates(self) -> ObliviousTrees:
@@ -97,7 +100,7 @@ class ObliviousGrower:
         return self._ask(np.repeat(np.flatnonzero(self._usable), QUESTIONS)[:, None])
 
     def keep(self, question: ObliviousTrees) -> None:
-        """Take a question that was chosen: some levels of every tree ask one of the last ones."""
+        """Take a question that was chosen: some levels of the trees ask one of the last ones."""
         self._chosen.append(question)
 
     def learn(self, trees: ObliviousTrees, gradients: Values, deviation: float) -> None:

@@ -33,7 +33,7 @@ class BoundedRange:
     Examples
     --------
     >>> round(BoundedRange("1/100", 5).loss.mu, 6)
-    0.062665
+    0.062663
     """
 
     rate: Amount
