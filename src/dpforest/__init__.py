@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpforest import audit, datasets, literature, report, reproduce
-    from dpforest.evaluation import Evaluation, evaluate, tune_threshold
+    from dpforest.evaluation import Evaluation, evaluate, plan, tune_threshold
     from dpforest.exceptions import (
         BudgetExceededError,
         BudgetFileError,
         InnerFitsWarning,
+        LittleSignalWarning,
         ModelFileError,
         NoGuaranteeWarning,
         PrivacyLeakWarning,
         SchemaError,
+        WeakGuaranteeWarning,
     )
     from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
     from dpforest.forests.greedy import GreedyForestClassifier
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from dpforest.privacy.accounts.ledger import Ledger
     from dpforest.privacy.accounts.protection import Protection
     from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
+    from dpforest.search import PrivateSearchCV
 
 __version__ = "0.1.0"
 
@@ -41,6 +44,7 @@ __all__ = [
     "GreedyForestClassifier",
     "InnerFitsWarning",
     "Ledger",
+    "LittleSignalWarning",
     "MatrixForestClassifier",
     "MatrixForestPredictor",
     "MedianForestClassifier",
@@ -51,31 +55,36 @@ __all__ = [
     "PrivacyLeakWarning",
     "PrivateForestClassifier",
     "PrivateForestRegressor",
+    "PrivateSearchCV",
     "Protection",
     "RandomDecisionForestClassifier",
     "Schema",
     "SchemaError",
     "Target",
+    "WeakGuaranteeWarning",
     "audit",
     "datasets",
     "evaluate",
     "literature",
     "load_model",
+    "plan",
     "report",
     "reproduce",
     "tune_threshold",
 ]
 
 _ROOMS = {
-    "evaluation": ("Evaluation", "evaluate", "tune_threshold"),
+    "evaluation": ("Evaluation", "evaluate", "plan", "tune_threshold"),
     "exceptions": (
         "BudgetExceededError",
         "BudgetFileError",
         "InnerFitsWarning",
+        "LittleSignalWarning",
         "ModelFileError",
         "NoGuaranteeWarning",
         "PrivacyLeakWarning",
         "SchemaError",
+        "WeakGuaranteeWarning",
     ),
     "forests.saving": ("load_model",),
     "forests.boosted": ("PrivateForestClassifier", "PrivateForestRegressor"),
@@ -88,6 +97,7 @@ _ROOMS = {
     "privacy.accounts.ledger": ("Ledger",),
     "privacy.accounts.protection": ("Protection",),
     "schema": ("CategoricalFeature", "NumericFeature", "Schema", "Target"),
+    "search": ("PrivateSearchCV",),
 }
 _HOME = {name: f"dpforest.{room}" for room, names in _ROOMS.items() for name in names}
 

@@ -28,7 +28,7 @@ from dpforest import (
     Target,
 )
 from dpforest.forests import boosted_base
-from dpforest.forests.plan import QuestionPlan
+from dpforest.forests.plan import NO_LINEAR_START, QuestionPlan
 from dpforest.losses import IntegerLoss
 from dpforest.privacy import questions
 from dpforest.privacy.accounts.bounded_range import BoundedRange, mu_of_bounded_range
@@ -223,9 +223,10 @@ def test_adding_a_person_costs_at_most_what_the_ledger_says(monkeypatch):
 
 @pytest.fixture
 def choosing(monkeypatch):
-    """Let small worlds choose questions, for nearly all of what trees get, whatever the loss."""
+    """Let small worlds choose questions, for nearly all of the model's share, whatever the loss."""
     chosen = QuestionPlan(Fraction(9, 10), n_choices=2, levels=1)
     monkeypatch.setattr(boosted_base, "plan_questions", lambda *facts: chosen)
+    monkeypatch.setattr(boosted_base, "plan_linear", lambda *facts: NO_LINEAR_START)
 
 
 @pytest.mark.usefixtures("choosing")

@@ -13,7 +13,7 @@ from dpforest.privacy.accounts.bounded_range import BoundedRange
 from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.questions import choose_question, contrasts, rate_for
 from dpforest.records.blocks import Block
-from dpforest.records.statistics import GradientHistograms
+from dpforest.records.gradient_sums import GradientHistograms
 from dpforest.records.store import total_of
 from dpforest.schema import NumericFeature, Schema
 from dpforest.tables.encode import Encoding

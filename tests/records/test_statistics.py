@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from dpforest.losses import IntegerLoss, Logistic, Softmax, Squared
 from dpforest.records.blocks import Block
+from dpforest.records.gradient_sums import GradientHistograms, GradientSums
 from dpforest.records.statistics import (
     BinCounts,
-    GradientHistograms,
-    GradientSums,
     RecordCount,
     TargetCounts,
 )

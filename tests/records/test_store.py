@@ -18,16 +18,17 @@ from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.records import statistics
 from dpforest.records.contingency import TableCounts
+from dpforest.records.gradient_sums import GradientSums
 from dpforest.records.local import LocalStore
 from dpforest.records.statistics import (
     BinCounts,
-    GradientSums,
     LeafClassCounts,
     LeafSums,
     NodeHistograms,
     RecordCount,
     TargetCounts,
     TargetGrid,
+    WeightSum,
 )
 from dpforest.records.store import Records, RecordStore
 from dpforest.schema import NumericFeature, Schema, Target
@@ -54,6 +55,7 @@ SAMPLINGS = ("shared", "disjoint", "without_replacement")
 LOSSES = (Logistic(), Softmax(CLASSES), Squared(0.5, 0.25))
 STATISTICS = [
     RecordCount(),
+    WeightSum(64),
     TargetCounts(0.0, 2.0, 5),
     BinCounts((2, 0), 6),
     TableCounts(((0,), (1, 2)), tuple(ENCODING.n_bins.tolist()), CLASSES),
@@ -86,11 +88,18 @@ def draw_records(rng, n):
 
 def cut_up(X, y, cuts):
     borders = [0, *sorted(cuts), len(X)]  # a frame has at least one record
-    return ListOfBlocks([Records(Frame(X[a:b]), y[a:b]) for a, b in pairwise(borders)])
+    return ListOfBlocks(
+        [Records(Frame(X[a:b]), y[a:b], weight=weights(X[a:b])) for a, b in pairwise(borders)]
+    )
 
 
 def whole(X, y):
-    return LocalStore(Frame(X), y)
+    return LocalStore(Frame(X), y, weight=weights(X))
+
+
+def weights(X):
+    """A weight from 0 to 1 that belongs to the record, wherever it is kept."""
+    return X[:, 0].copy()
 
 
 class Tape:
@@ -160,13 +169,32 @@ def test_a_store_without_blocks_totals_to_nothing():
     assert ListOfBlocks([]).total(RecordCount()).tolist() == [0]
 
 
+def test_a_weight_goes_with_its_record():
+    """A weight of 0 is as good as no record, one of 1 as good as no weight; also of kept rows."""
+    X, y = draw_records(np.random.default_rng(7), 300)
+    heavy = X[:, 0] < 0.5
+    for statistic in STATISTICS[-2:]:
+        stores = (
+            LocalStore(Frame(X), y, weight=heavy.astype(np.float64)),
+            LocalStore(Frame(X), y, keep=np.flatnonzero(heavy)),
+            LocalStore(Frame(X), y, keep=np.flatnonzero(heavy), weight=heavy.astype(np.float64)),
+        )
+        totals = []
+        for store in stores:
+            store.encode(ENCODING, by_feature=True)
+            store.start_scores(statistic.loss.n_outputs)
+            totals.append(store.total(statistic))
+        np.testing.assert_array_equal(totals[0], totals[1])
+        np.testing.assert_array_equal(totals[0], totals[2])
+
+
 def test_threads_do_not_change_a_total():
     """Scores of released trees included: 60,000 records, one thread and three."""
     X, y = draw_records(np.random.default_rng(5), 60_000)
     for statistic in STATISTICS[-2:]:
         totals = []
         for n_jobs in (1, 3):
-            store = LocalStore(Frame(X), y, n_jobs=n_jobs)
+            store = LocalStore(Frame(X), y, n_jobs=n_jobs, weight=weights(X))
             prepare(store, statistic, [60_000])
             totals.append(store.total(statistic))
         np.testing.assert_array_equal(*totals)
@@ -175,7 +203,7 @@ def test_threads_do_not_change_a_total():
 def test_scores_are_those_of_the_released_trees():
     X, y = draw_records(np.random.default_rng(6), 500)
     statistic = GradientSums(OBLIVIOUS, IntegerLoss(Softmax(CLASSES), 2, 4096, 0.8, 0.37))
-    store = whole(X, y)
+    store = LocalStore(Frame(X), y)
     store.encode(ENCODING, by_feature=True)
     store.start_scores(CLASSES)
     before = store.total(statistic)

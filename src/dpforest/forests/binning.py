@@ -4,9 +4,9 @@ Two releases, or three. First the noisy counts of a public grid, half of it line
 logarithmic around zero, so that bounds declared far too wide and heavy tails still leave some cells
 with records. Then the noisy counts of a finer grid, whose cells hold equal shares of the first.
 Where a cell of that holds a large share still, outliers have made the bounds absurd: a third look,
-at these features only, goes finer once more. What follows is post-processing: counts are projected to what counts can be, and neighbouring cells
-are joined to bins of equal weight. A value that many records share takes one bin and no more, so
-that cuts remain for the tails.
+at these features only, goes finer once more. What follows is post-processing: counts are projected
+to what counts can be, and neighbouring cells are joined to bins of equal weight. A value that many
+records share takes one bin and no more, so that cuts remain for the tails.
 """
 
 from __future__ import annotations

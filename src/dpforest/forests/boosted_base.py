@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.forests import parameters as checks
-from dpforest.forests.base import COUNT_SHARE, PrivateEstimator
+from dpforest.forests.base import COUNT_SHARE, FEWEST_RECORDS, PrivateEstimator
 from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights
 from dpforest.forests.boosting import BoostedTrees, boost
 from dpforest.forests.declared import fitted, parameter
+from dpforest.forests.expectations import Worth
 from dpforest.forests.files import named, of_group
-from dpforest.forests.parameters import Auto
 from dpforest.forests.linear_start import linear_start
+from dpforest.forests.parameters import Auto
 from dpforest.forests.plan import (
-    NO_LINEAR_START,
     NO_TREES,
     Asked,
     BoostingPlan,
@@ -33,7 +34,8 @@ from dpforest.forests.plan import (
     plan_questions,
 )
 from dpforest.losses import Loss
-from dpforest.privacy.accounts.spends import Price
+from dpforest.privacy.accounts.spends import Gaussian, Price
+from dpforest.privacy.counts import total_weight
 from dpforest.privacy.desk import Desk
 from dpforest.tables.routing import add_tree_values
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
@@ -49,14 +51,41 @@ class BoostedForest(PrivateEstimator):
     learning_rate: float | Auto = parameter(default="auto", check=checks.positive_or_auto)
     trees_per_round: int | Auto = parameter(default="auto", check=checks.count_or_auto())
     warm_start: bool = parameter(default=False)
+    max_sample_weight: float | None = parameter(
+        default=None, check=checks.optional(checks.positive)
+    )
+
+    _least_signals: ClassVar[tuple[float, float]] = (10.0, 90.0)  # Gaussian, pure
 
     forest_: BoostedTrees = fitted()
     plan_: BoostingPlan = fitted()
     n_records_: float = fitted()
+    total_weight_: float = fitted()
     bin_weights_: tuple[NDArray[np.float64] | None, ...] = fitted()
     feature_importances_: NDArray[np.float64] = fitted()
     _clipped: bool = fitted()
     _n_linear_trees: int = fitted()
+
+    def fit(self, X: Any, y: Any, groups: Any = None, *, sample_weight: Any = None) -> Self:
+        """Train on a table, within the budget.
+
+        Parameters
+        ----------
+        X, y, groups
+            As in `PrivateEstimator.fit`: features, target, and the person of each record.
+        sample_weight : array-like of shape (n,), optional
+            The weight of each record, from 0 to ``max_sample_weight``; larger ones count as that.
+
+        Returns
+        -------
+        self
+        """
+        if sample_weight is not None and self.max_sample_weight is None:
+            raise ValueError(
+                "sample_weight is private, and what a record may change follows from its largest "
+                "value: declare max_sample_weight, a public bound of the weights"
+            )
+        return self._fit(X, y, groups, sample_weight)
 
     def _trees_to_go_on_from(self) -> int:
         return self.forest_.trees.n_trees if self.warm_start and self._complete else 0
@@ -75,6 +104,11 @@ class BoostedForest(PrivateEstimator):
         self.n_records_ = self._number_of_records(desk)
         if self.n_hint is None and not desk.count_is_public:
             left -= COUNT_SHARE
+        self.total_weight_ = self.n_records_
+        if desk.has_weights:
+            found = total_weight(desk, purse.price(COUNT_SHARE))
+            self.total_weight_ = min(max(found, FEWEST_RECORDS), self.n_records_)
+            left -= COUNT_SHARE
         facts = purse, self.n_records_, self.n_features_in_
         look = bin_share(*facts) / 2
         bins = choose_bins(
@@ -85,6 +119,13 @@ class BoostedForest(PrivateEstimator):
 
     def _price_of_count(self) -> Price:
         return Purse(float(self.epsilon), float(self.delta)).price(COUNT_SHARE)
+
+    def _worth(self) -> Worth:
+        purse, (gaussian, pure) = Purse(float(self.epsilon), float(self.delta)), self._least_signals
+        if purse.pure:
+            return super()._worth()._replace(least=pure)
+        count_noise = 1.0 / math.sqrt(COUNT_SHARE)
+        return Worth(float(self.delta), purse.total, gaussian, count_noise)
 
     def _boost(
         self,
@@ -101,38 +142,47 @@ class BoostedForest(PrivateEstimator):
             depth=_unless_auto(self.max_depth),
             learning_rate=_unless_auto(self.learning_rate),
         )
-        linear = NO_LINEAR_START if before is not None else self._plan_linear(purse, share, asked)
-        start = self._start_linearly(desk, purse, share, linear) if linear.n_steps else before
+        self._clipped = purse.private
+        start = before
         if before is None:
+            linear = self._plan_linear(purse, share, asked)
+            if linear.n_steps:
+                start = self._start_linearly(desk, purse, share, linear)
             self._n_linear_trees = 0 if start is None else start.trees.n_trees
-        share *= 1 - linear.share
-        if not share:
-            assert start is not None
-            self.plan_ = NO_TREES
-            self.forest_ = start
-            self._clipped = purse.private
+            share *= 1 - linear.share
+        if share:
+            self._grow(desk, rng, share, asked, start, 0 if before is None else self._n_grown)
+        elif start is not None:
+            self.plan_, self.forest_ = NO_TREES, start
             self.feature_importances_ = np.zeros(self.n_features_in_)
-            return
-        questions = plan_questions(purse, self._loss(), self.n_records_, self.n_features_in_)
+
+    @property
+    def _n_grown(self) -> int:
+        return self.forest_.trees.n_trees - self._n_linear_trees
+
+    def _grow(
+        self,
+        desk: Desk,
+        rng: np.random.Generator,
+        share: Fraction,
+        asked: Asked,
+        start: BoostedTrees | None,
+        n_grown: int,
+    ) -> None:
+        """Spend the share on trees, on top of a linear start and of trees grown before."""
+        purse = Purse(float(self.epsilon), float(self.delta))
+        questions = plan_questions(purse, self._loss(), self.total_weight_, self.n_features_in_)
         for_choices, share = share * questions.share, share * (1 - questions.share)
         loss = on_grid(self._loss(), purse, purse.price(share), steps=1)
-        plan = plan_boosting(
-            purse,
-            share,
-            loss,
-            self.n_records_,
-            self.n_features_in_,
-            not self.encoding_.feature_bins.categorical.all(),
-            asked,
-            questions,
-        )
-        if before is not None and self.learning_rate == "auto":
+        any_numeric = not self.encoding_.feature_bins.categorical.all()
+        facts = self.total_weight_, self.n_features_in_, any_numeric
+        plan = plan_boosting(purse, share, loss, *facts, asked, questions)
+        if self.learning_rate == "auto":
             # The new trees' noise joins that of the old: as if both were one average.
-            part = plan.n_trees / (plan.n_trees + before.trees.n_trees)
+            part = plan.n_trees / (plan.n_trees + n_grown)
             plan = replace(plan, learning_rate=part * plan.learning_rate)
         price = purse.price(share, among=plan.n_trees)
-        steps = self.ledger_.protection.steps
-        loss = on_grid(self._loss(), purse, price, steps)
+        loss = on_grid(self._loss(), purse, price, self.ledger_.protection.steps)
         grower = ObliviousGrower(
             self.encoding_.feature_bins,
             cut_weights(self.bin_weights_),
@@ -145,13 +195,12 @@ class BoostedForest(PrivateEstimator):
         )
         choice_price = purse.price(for_choices, plan.n_choices) if plan.n_choices else None
         self.plan_ = plan
-        self._clipped = purse.private
         self.forest_ = boost(desk, grower, loss, plan, price, choice_price, start)
-        self._keep_importances(grower.signal, plan.n_trees, before)
+        self._keep_importances(grower.signal, plan.n_trees, n_grown)
 
     def _plan_linear(self, purse: Purse, share: Fraction, asked: Asked) -> LinearPlan:
         """What public facts say; whoever asks for a shape of the trees gets trees."""
-        plan = plan_linear(purse, share, self.n_records_, self.n_features_in_)
+        plan = plan_linear(purse, share, self.total_weight_, self.n_features_in_)
         return replace(plan, share=min(plan.share, Fraction(1, 2))) if asked != Asked() else plan
 
     def _start_linearly(
@@ -159,6 +208,7 @@ class BoostedForest(PrivateEstimator):
     ) -> BoostedTrees:
         """Spend its part of the share on a linear model."""
         price = purse.price(share * plan.share, among=plan.n_steps)
+        assert isinstance(price, Gaussian)
         loss = on_grid(self._loss(), purse, price, self.ledger_.protection.steps)
         return linear_start(
             desk,
@@ -166,18 +216,16 @@ class BoostedForest(PrivateEstimator):
             self.bin_weights_,
             replace(loss, hessian_part=0.0),
             plan,
-            self.n_records_,
+            self.total_weight_,
             price,
         )
 
-    def _keep_importances(
-        self, signal: NDArray[np.float64], n_trees: int, before: BoostedTrees | None
-    ) -> None:
+    def _keep_importances(self, signal: NDArray[np.float64], n_trees: int, n_grown: int) -> None:
         """Shares of the signal; those of a continued model weigh by their trees."""
         shares = signal / signal.sum() if signal.sum() > 0 else signal
-        if before is not None:
-            old = before.trees.n_trees
-            shares = (old * self.feature_importances_ + n_trees * shares) / (old + n_trees)
+        if n_grown:
+            weighed = n_grown * self.feature_importances_ + n_trees * shares
+            shares = weighed / (n_grown + n_trees)
         self.feature_importances_ = shares
 
     def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
@@ -239,6 +287,7 @@ class BoostedForest(PrivateEstimator):
         return {
             **super()._facts(),
             "n_records": self.n_records_,
+            "total_weight": self.total_weight_,
             "plan": asdict(self.plan_),
             "clipped": self._clipped,
             "n_linear_trees": self._n_linear_trees,
@@ -255,6 +304,7 @@ class BoostedForest(PrivateEstimator):
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
         self.n_records_ = float(facts["n_records"])
+        self.total_weight_ = float(facts["total_weight"])
         self.plan_ = BoostingPlan(**facts["plan"])
         self._clipped = bool(facts["clipped"])
         self._n_linear_trees = int(facts["n_linear_trees"])

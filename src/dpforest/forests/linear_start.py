@@ -14,7 +14,7 @@ from dpforest.arrays import Values
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.plan import LinearPlan
 from dpforest.losses import IntegerLoss
-from dpforest.privacy.accounts.spends import Price
+from dpforest.privacy.accounts.spends import Gaussian
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.gradients import linear_sums
 from dpforest.trees.linear import LinearDesign
@@ -32,7 +32,7 @@ def linear_start(
     loss: IntegerLoss,
     plan: LinearPlan,
     n_records: float,
-    price: Price,
+    price: Gaussian,
 ) -> BoostedTrees:
     """Release a linear model of binned records, as trees.
 

@@ -216,7 +216,7 @@ def plan_questions(purse: Purse, loss: Loss, n_records: float, n_features: int) 
     if purse.pure or not loss.chosen_questions or n_records >= MANY_RECORDS:
         return NO_CHOICES
     if not purse.private:
-        return NO_CHOICES
+        return QuestionPlan(Fraction(0), 300, levels=2)
     if n_features < MANY_FEATURES:
         return NO_CHOICES
     return QuestionPlan(Fraction(15, 100), 20, levels=3)

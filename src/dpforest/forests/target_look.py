@@ -40,7 +40,8 @@ def look_at_target(
     from_, to = bulk(standing_out(first.values, first.deviation, n_records))
     width = (high - low) / CELLS
     low, high = low + width * from_, low + width * to
-    second = target_counts(desk, low, high, CELLS, price)
+    label = "histogram of the target, where it lies"
+    second = target_counts(desk, low, high, CELLS, price, label)
     return moments(standing_out(second.values, second.deviation, n_records), low, high)
 
 

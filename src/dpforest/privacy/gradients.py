@@ -13,8 +13,8 @@ from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Branch, Gaussian, Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.records.gradient_sums import GradientSums
 from dpforest.records.linear_sums import LinearSums
-from dpforest.records.statistics import GradientSums
 from dpforest.trees.linear import LinearDesign
 from dpforest.trees.oblivious import ObliviousTrees
 
@@ -56,7 +56,7 @@ def gradient_sums(
 
 
 def linear_sums(
-    desk: Desk, design: LinearDesign, loss: IntegerLoss, price: Price, label: str
+    desk: Desk, design: LinearDesign, loss: IntegerLoss, price: Gaussian, label: str
 ) -> Values:
     """The noisy sum of every record's gradient times its row of a linear model.
 
@@ -68,8 +68,11 @@ def linear_sums(
     -------
     ndarray of float64, shape (n_outputs, n_weights)
     """
+    if not isinstance(price, Gaussian):
+        raise ValueError("a linear model is paid for by Gaussian noise: its L1 norm has no bound")
+    statistic = LinearSums(design, loss)
     reach = loss.grid * desk.steps
-    noise = AdditiveNoise.for_price(price, l1=0, l2=float(reach))
+    noise = AdditiveNoise.for_price(price, l1=reach, l2=float(reach))
     desk.ledger.debit(noise.spend(label, loss.gradient_unit))
-    noisy = desk.draws.add_noise(noise, desk.total(LinearSums(design, loss)))
+    noisy = desk.draws.add_noise(noise, desk.total(statistic))
     return np.asarray(noisy / loss.gradient_unit)

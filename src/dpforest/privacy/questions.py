@@ -12,7 +12,7 @@ from dpforest.privacy.accounts.bounded_range import BoundedRange, bounded_range_
 from dpforest.privacy.accounts.spends import Amount, Branch, Gaussian, Price, Spend
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.selection import selection_rate
-from dpforest.records.statistics import GradientHistograms
+from dpforest.records.gradient_sums import GradientHistograms
 from dpforest.trees.oblivious import ObliviousTrees
 
 

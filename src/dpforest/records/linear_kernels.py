@@ -11,12 +11,13 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def sum_directions(slopes, bins, place, size, constant, limits, out):
+def sum_directions(slopes, weights, bins, place, size, constant, limits, out):
     """Add to ``out[output, weight]`` the gradient of each record times its row, as integers.
 
-    The product is shrunk to the norm ``clip`` and cut off towards zero; the squares of all
-    integers of a record add up to at most ``limit``, or the record is dropped. No comparison
-    with NaN or infinity holds, and whole numbers in doubles are exact as far as the limit.
+    The product is shrunk to the norm ``clip``, weighed (a weight that is not from 0 to 1 drops the
+    record; no ``weights`` are weights of 1) and cut off towards zero; the squares of all integers
+    of a record add up to at most ``limit``, or the record is dropped. No comparison with NaN or
+    infinity holds, and whole numbers in doubles are exact as far as the limit.
     """
     unit, clip, limit = limits
     n_outputs, n = slopes.shape
@@ -30,6 +31,8 @@ def sum_directions(slopes, bins, place, size, constant, limits, out):
             slope += slopes[k, i] * slopes[k, i]
         reach = np.sqrt(squares * slope)
         scale = unit * (clip / reach if reach > clip else 1.0)
+        if weights.shape[0] > 0:
+            scale *= weights[i] if 0.0 <= weights[i] <= 1.0 else 0.0
         length = 0.0
         for k in range(n_outputs):
             whole = np.trunc(scale * slopes[k, i] * constant)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpforest.losses import IntegerLoss
 from dpforest.records import linear_kernels
-from dpforest.records.blocks import Block, front
+from dpforest.records.blocks import NO_WEIGHTS, Block, front
 from dpforest.trees.linear import LinearDesign
 
 ROWS_AT_ONCE = 1 << 12
@@ -19,7 +19,8 @@ ROWS_AT_ONCE = 1 << 12
 class LinearSums:
     """The gradient of the loss of each record times its row of a linear model.
 
-    The integers of a record have an L2 norm of at most ``loss.grid``: a record adds to the weights
+    Where records have weights, both are multiplied by the record's, after clipping. The
+    integers of a record have an L2 norm of at most ``loss.grid``: a record adds to the weights
     of its own bins and to the constant, and to each of these once, as no two features share a
     weight (`LinearDesign` refuses that).
 
@@ -53,6 +54,6 @@ class LinearSums:
             n = len(piece.target)
             slopes = front(numbers, loss.n_outputs, n)
             loss.loss.derivatives(piece.scores, piece.target, slopes, curvatures[:n])
-            linear_kernels.sum_directions(
-                slopes, piece.bins, design.place, design.size, design.constant, limits, total
-            )
+            weights = NO_WEIGHTS if piece.weight is None else piece.weight
+            rows = piece.bins, design.place, design.size, design.constant
+            linear_kernels.sum_directions(slopes, weights, *rows, limits, total)

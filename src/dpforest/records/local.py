@@ -25,6 +25,8 @@ class LocalStore(RecordStore):
         The rows to keep, where a person's records are bounded; all rows otherwise.
     n_jobs : int, optional
         Threads.
+    weight : ndarray of float64, optional
+        Of each row, from 0 to 1.
     """
 
     def __init__(
@@ -33,9 +35,12 @@ class LocalStore(RecordStore):
         target: NDArray[Any],
         keep: NDArray[np.int64] | None = None,
         n_jobs: int | None = None,
+        weight: NDArray[np.float64] | None = None,
     ) -> None:
         super().__init__(n_jobs)
-        self._records = Records(frame, target if keep is None else target[keep], keep)
+        if weight is not None and keep is not None:
+            weight = weight[keep]
+        self._records = Records(frame, target if keep is None else target[keep], keep, weight)
 
     def blocks(self) -> Iterator[Records]:
         """All records, once."""

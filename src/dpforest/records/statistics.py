@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.arrays import Values
-from dpforest.losses import IntegerLoss
-from dpforest.records import counting_kernels, gradient_kernels, histogram_kernels
-from dpforest.records.blocks import Block, front, seen_leaves
-from dpforest.tables import routing_kernels
-from dpforest.trees.oblivious import ObliviousTrees
+from dpforest.records import counting_kernels, histogram_kernels
+from dpforest.records.blocks import Block, seen_leaves
 from dpforest.trees.structure import Forest, Sampling
-
-DERIVATIVES_AT_ONCE = 1 << 15  # numbers that stay in the second-level cache
 
 
 class Statistic(Protocol):
@@ -45,6 +38,24 @@ class RecordCount:
     def add(self, block: Block, total: NDArray[np.int64]) -> None:
         """Add the number of records."""
         total[0] += len(block.bins)
+
+
+@dataclass(frozen=True)
+class WeightSum:
+    """The weight of each record, in whole steps of which the largest weight has so many."""
+
+    steps: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One number."""
+        return (1,)
+
+    def add(self, block: Block, total: NDArray[np.int64]) -> None:
+        """Add the weights, each cut off to whole steps."""
+        assert block.weight is not None
+        steps = np.clip(np.trunc(block.weight * self.steps), 0, self.steps)
+        total[0] += int(steps.astype(np.int64).sum())
 
 
 @dataclass(frozen=True)
@@ -185,80 +196,6 @@ class BinCounts:
         """Add the records of each bin."""
         for row, feature in zip(total, self.features, strict=True):
             counting_kernels.count_bins(block.bins[:, feature], row)
-
-
-@dataclass(frozen=True)
-class GradientSums:
-    """The gradient and Hessian of the loss of each record, in its leaf of each oblivious tree.
-
-    Parameters
-    ----------
-    trees : ObliviousTrees
-    loss : IntegerLoss
-        The loss, and the integer grid of its derivatives.
-    """
-
-    trees: ObliviousTrees
-    loss: IntegerLoss
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Trees by leaves by outputs by 2: gradient, Hessian."""
-        return (self.trees.n_trees, self.trees.n_leaves, self.loss.n_outputs, 2)
-
-    def add(self, block: Block, total: NDArray[np.int64]) -> None:
-        """Add the gradients and Hessians, on the integer grid of the loss."""
-        trees, limits, norm = self.trees.routing_arrays, self.loss.limits, self.loss.norm
-        for piece, slopes, curvatures, leaves in _derived(block, self.loss, self.trees.n_trees):
-            routing_kernels.find_oblivious_leaves(piece.bins.T, trees, leaves)
-            gradient_kernels.sum_gradients(slopes, curvatures, limits, norm, leaves, total)
-
-
-def _derived(
-    block: Block, loss: IntegerLoss, n_trees: int
-) -> Iterator[tuple[Block, Values, Values, NDArray[np.uint8]]]:
-    """Piece by piece of a block: its gradients, its Hessians, and room for its leaves."""
-    n_outputs = loss.n_outputs
-    n_rows = max(gradient_kernels.WIDE_BLOCK, DERIVATIVES_AT_ONCE // n_outputs)
-    most = min(n_rows, len(block.target))
-    numbers, curvatures = np.empty(n_outputs * most), np.empty(most)
-    bytes_ = np.empty(n_trees * most, np.uint8)
-    for piece in block.pieces(n_rows):
-        assert piece.scores is not None
-        n = len(piece.target)
-        slopes = front(numbers, n_outputs, n)
-        loss.loss.derivatives(piece.scores, piece.target, slopes, curvatures[:n])
-        yield piece, slopes, curvatures[:n], front(bytes_, n_trees, n)
-
-
-@dataclass(frozen=True)
-class GradientHistograms:
-    """The gradient of the loss of each record, in its bin of each feature.
-
-    A record adds the same integers to one bin of every feature; their norm is at most
-    ``loss.grid``.
-
-    Parameters
-    ----------
-    n_features : int
-        The first so many.
-    loss : IntegerLoss
-    """
-
-    n_features: int
-    loss: IntegerLoss
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Features by bins by outputs by 2: gradient, Hessian."""
-        return (self.n_features, gradient_kernels.LEAVES, self.loss.n_outputs, 2)
-
-    def add(self, block: Block, total: NDArray[np.int64]) -> None:
-        """Add the gradients: a feature is a tree, and its bins are the leaves."""
-        for piece, slopes, curvatures, bins in _derived(block, self.loss, self.n_features):
-            bins[:] = piece.bins.T[: self.n_features]
-            limits, norm = self.loss.limits, self.loss.norm
-            gradient_kernels.sum_gradients(slopes, curvatures, limits, norm, bins, total)
 
 
 @dataclass(frozen=True)

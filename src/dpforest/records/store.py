@@ -41,11 +41,14 @@ class Records(NamedTuple):
         Class codes or bounded targets, of the rows that are kept.
     keep : ndarray of int64, optional
         The rows of the frame to keep, where a person's records are bounded; all otherwise.
+    weight : ndarray of float64, optional
+        Weights from 0 to 1, of the rows that are kept.
     """
 
     frame: Frame
     target: NDArray[Any]
     keep: NDArray[np.int64] | None = None
+    weight: NDArray[np.float64] | None = None
 
 
 class RecordStore(ABC):
@@ -69,6 +72,11 @@ class RecordStore(ABC):
     @abstractmethod
     def blocks(self) -> Iterator[Records]:
         """Visit the records: always the same blocks, in the same order, with the same rows."""
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether records have weights, apart from what these are."""
+        return any(block.weight is not None for block in self._blocks)
 
     def encode(
         self, encoding: Encoding, *, by_feature: bool = False, only: Sequence[int] | None = None
@@ -167,7 +175,7 @@ class RecordStore(ABC):
         """What is kept of the records; before they are binned, their targets only."""
         if self._kept is None:
             self._kept = [
-                Block(np.empty((len(records.target), 0), np.uint8), records.target)
+                Block(_no_bins(records), records.target, weight=records.weight)
                 for records in self.blocks()
             ]
         return self._kept
@@ -177,6 +185,10 @@ class RecordStore(ABC):
     ) -> NDArray[np.bool_]:
         says = add_leaf_values(forest, block.bins, votes, self._n_jobs).argmax(axis=1)
         return np.asarray(says == block.target)
+
+
+def _no_bins(records: Records) -> NDArray[np.uint8]:
+    return np.empty((len(records.target), 0), np.uint8)
 
 
 def total_of(statistic: Statistic, block: Block) -> NDArray[np.int64]:

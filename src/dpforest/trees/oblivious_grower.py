@@ -73,7 +73,8 @@ class ObliviousGrower:
         for shares, weights in zip(self._cut_weights, cut_weights, strict=True):
             if weights is not None and len(weights):
                 shares[: len(weights)] = weights / weights.sum()
-        self._last_cut = (self._cut_weights > 0.0).sum(axis=1, keepdims=True) - 1
+        n_cuts = [0 if weights is None else len(weights) for weights in cut_weights]
+        self._last_cut = np.array(n_cuts)[:, None] - 1
         self._cut_signal = np.zeros((len(bins), 256))
         self._times_cut = np.zeros((len(bins), 256))
         self._usable = bins.n_values > 1
@@ -144,10 +145,13 @@ class ObliviousGrower:
         if self._learnt_cuts > 0.0 and self._times_asked.any():
             signal, times = _with_neighbours(self._cut_signal), _with_neighbours(self._times_cut)
             hidden = self._noise * np.sqrt(0.5 / np.maximum(times, 1.0))
-            promise = np.maximum(signal / np.maximum(times, 1e-9), 0.0) + hidden + 1e-300
-            promise /= np.where(shares > 0.0, promise, 0.0).max(axis=1, keepdims=True) + 1e-300
-            learnt = promise**CUT_FOCUS * shares
-            learnt /= learnt.sum(axis=1, keepdims=True) + 1e-300
+            promise = np.maximum(signal / np.maximum(times, 1e-9), 0.0) + hidden
+            promise = np.where(shares > 0.0, promise, 0.0)
+            best = promise.max(axis=1, keepdims=True)
+            learnt = np.where(best > 0.0, promise / np.where(best > 0.0, best, 1.0), 1.0)
+            learnt = learnt**CUT_FOCUS * shares
+            known = learnt.sum(axis=1, keepdims=True)
+            learnt = learnt / np.where(known > 0.0, known, 1.0)
             shares = (1.0 - self._learnt_cuts) * shares + self._learnt_cuts * learnt
         up_to = np.cumsum(shares, axis=1)
         # Past the last cut all shares are in, whatever rounding says; categories have no cuts.
@@ -189,6 +193,6 @@ class ObliviousGrower:
 
 
 def _with_neighbours(values: Values) -> Values:
-    """Each cut with half of the cut before and half of the one after it: their signals are alike."""
+    """Each cut with half of the cut before and of the one after it: their signals are alike."""
     padded = np.pad(values, ((0, 0), (1, 1)))
     return np.asarray(2.0 * values + padded[:, :-2] + padded[:, 2:])

@@ -14,6 +14,7 @@ from typing import Any, get_args
 from dpforest.privacy.accounts.accounting import mu_of_discrete_gaussian
 from dpforest.privacy.accounts.bounded_range import BoundedRange
 from dpforest.privacy.accounts.spends import Amount, Approximate, Gaussian, Pure, exact
+from dpforest.privacy.accounts.trainings import Training
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.trees.structure import Sampling
 
@@ -237,7 +238,7 @@ class Public:
 
 Mechanism = (
     DiscreteLaplace | DiscreteGaussian | Selection | BoundedRange | Threshold
-    | OfTree | AsPrinted | Public
+    | OfTree | AsPrinted | Public | Training
 )  # fmt: skip
 _BY_NAME: dict[str, type[Mechanism]] = {kind.__name__: kind for kind in get_args(Mechanism)}
 

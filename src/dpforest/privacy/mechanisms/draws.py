@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpforest.arrays import Integers
+from dpforest.privacy.accounts.stopping import Stopping
 from dpforest.privacy.mechanisms import selection
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.mechanisms.stopping import draw_number_of_trials
 
 
 class Draws:
@@ -46,6 +48,14 @@ class Draws:
     def below(self, m: int, size: int) -> Integers:
         """Secret uniform draws from 0, ..., m - 1: coins of records, never released."""
         return self.bits.uniform_below(m, size)
+
+    def apart(self, m: int) -> int:
+        """A secret uniform draw from 0, ..., m - 1 in which no record has a part."""
+        return int(self.bits.uniform_below(m, 1)[0])
+
+    def number_of_trials(self, law: Stopping) -> int:
+        """How often to try, by a law of stopping; see `stopping.draw_number_of_trials`."""
+        return draw_number_of_trials(law, self.apart)
 
     def joins(self, chances: Integers, out_of: int) -> NDArray[np.bool_]:
         """Whether each record joins a sample: a secret coin each, of its chance in so many."""
