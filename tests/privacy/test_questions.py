@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dpforest.losses import IntegerLoss, Logistic, Softmax
 from dpforest.privacy.accounts.bounded_range import BoundedRange
 from dpforest.privacy.accounts.spends import Gaussian, Pure
-from dpforest.privacy.questions import choose_question, contrasts, rate_for
+from dpforest.privacy.questions import QuestionChoices, contrasts, rate_for
 from dpforest.records.blocks import Block
 from dpforest.records.gradient_sums import GradientHistograms
 from dpforest.records.store import total_of
@@ -32,6 +32,10 @@ def draw_candidates():
     return ObliviousGrower(ENCODING.feature_bins, weights, rng, learnt=0.0, focus=1.0).candidates()
 
 
+def choose(desk, candidates, loss, price):
+    return QuestionChoices(desk, loss, price, 1, "choices").choose(candidates)
+
+
 @pytest.fixture
 def binned(recorded_desk):
     """Make a recording desk whose records are binned by feature."""
@@ -48,7 +52,7 @@ def binned(recorded_desk):
 def test_the_rate_is_for_the_grid_times_the_steps(binned, protected, paid_before_read):
     protection, steps = protected
     desk = binned(protection)
-    choose_question(desk, draw_candidates(), LOSS, Gaussian(0.05), "choices")
+    choose(desk, draw_candidates(), LOSS, Gaussian(0.05))
     ((what, rate),) = desk.draws.laws
     assert what == "exponential at"
     assert desk.made() == [BoundedRange(rate, 1024 * steps)]
@@ -64,33 +68,38 @@ def test_the_best_question_has_the_largest_difference_of_gradients(binned):
     """The class is whether feature a is above 0.3: of all questions a cut of it at 1/4 is best."""
     candidates = draw_candidates()
     desk = binned(epsilon=math.inf)
-    chosen = choose_question(desk, candidates, LOSS, Pure(math.inf), "choices")
+    chosen = choose(desk, candidates, LOSS, Pure(math.inf))
     assert candidates.feature[chosen, 0] == 0
     assert candidates.goes_right[chosen, 0, :4].tolist() == [False, True, True, True]
 
 
 def test_choices_of_one_model_are_one_line_of_the_ledger(binned):
     desk = binned()
+    choices = QuestionChoices(desk, LOSS, Gaussian(0.05), 4, "choices")
     for _ in range(4):
-        choose_question(desk, draw_candidates(), LOSS, Gaussian(0.05), "choices")
+        choices.choose(draw_candidates())
     (branch,) = desk.ledger.entries
     assert branch.times == 4
+    desk.log.clear()
+    with pytest.raises(ValueError, match="paid for have been made"):
+        choices.choose(draw_candidates())
+    assert desk.log == []
 
 
 def test_what_has_no_proof_is_refused_before_anything_is_spent(binned):
     desk = binned()
     with pytest.raises(ValueError, match="Gaussian price"):
-        choose_question(desk, draw_candidates(), LOSS, Pure(0.1), "choices")
+        choose(desk, draw_candidates(), LOSS, Pure(0.1))
     l1 = IntegerLoss(Logistic(), 1, 1024, 0.5, 0.0)
     with pytest.raises(ValueError, match="bounded in L2"):
-        choose_question(desk, draw_candidates(), l1, Gaussian(0.1), "choices")
+        choose(desk, draw_candidates(), l1, Gaussian(0.1))
     assert desk.log == []
 
 
 def test_beyond_the_budget_nothing_is_read(binned):
     desk = binned(epsilon=0.1)
     with pytest.raises(Exception, match="budget"):
-        choose_question(desk, draw_candidates(), LOSS, Gaussian(5.0), "choices")
+        choose(desk, draw_candidates(), LOSS, Gaussian(5.0))
     assert desk.log == []
 
 

@@ -13,7 +13,7 @@ from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.gradients import GradientRelease, gradient_sums
-from dpforest.privacy.questions import choose_question
+from dpforest.privacy.questions import QuestionChoices
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
@@ -89,10 +89,17 @@ def boost(
     if before is not None:
         desk.add_to_scores(before.trees, before.values)
     label = f"trees of depth {plan.depth}, {plan.trees_per_round} a round"
+    choices = None
+    if choice_price is not None:
+        by_gradients = replace(loss, hessian_part=0.0)
+        terms = choice_price, plan.n_choices, "choices of questions"
+        choices = QuestionChoices(desk, by_gradients, *terms)
     sizes = list(_round_sizes(plan))
     for number, n_trees in enumerate(sizes):
-        if choice_price is not None and number * plan.n_choices % len(sizes) < plan.n_choices:
-            _choose_question(desk, grower, loss, choice_price)
+        if choices is not None and number * plan.n_choices % len(sizes) < plan.n_choices:
+            candidates = grower.candidates()
+            chosen = choices.choose(candidates)
+            grower.keep(candidates[chosen : chosen + 1])
         trees = grower.draw(n_trees, plan.depth)
         release = gradient_sums(desk, trees, loss, price, label)
         if loss.loss.gradients_add_up_to_zero:
@@ -102,14 +109,6 @@ def boost(
         desk.add_to_scores(trees, values)
         rounds.append(BoostedTrees(trees, values))
     return BoostedTrees.stack(rounds)
-
-
-def _choose_question(desk: Desk, grower: ObliviousGrower, loss: IntegerLoss, price: Price) -> None:
-    """Choose a question for the trees that follow: by gradients alone, so without Hessians."""
-    candidates = grower.candidates()
-    gradients_only = replace(loss, hessian_part=0.0)
-    chosen = choose_question(desk, candidates, gradients_only, price, "choices of questions")
-    grower.keep(candidates[chosen : chosen + 1])
 
 
 def leaf_values(release: GradientRelease, plan: BoostingPlan) -> NDArray[np.float32]:

@@ -16,10 +16,8 @@ from dpforest.records.gradient_sums import GradientHistograms
 from dpforest.trees.oblivious import ObliviousTrees
 
 
-def choose_question(
-    desk: Desk, candidates: ObliviousTrees, loss: IntegerLoss, price: Price, label: str
-) -> int:
-    """Choose one of some questions, by the exponential mechanism, at a price.
+class QuestionChoices:
+    """So many choices among questions, by the exponential mechanism, paid for at once.
 
     The candidates and the scores depend on what was released before. The utility of a question is
     the length, rounded down, of the difference between the gradients on its two sides. A record is
@@ -30,29 +28,35 @@ def choose_question(
     ----------
     desk : Desk
         With records that are binned by feature, and scores.
-    candidates : ObliviousTrees
-        Of depth 1.
     loss : IntegerLoss
         Bounded in L2.
     price : Gaussian
-        Or `Pure` of infinity, for the best.
+        Of one choice. Or `Pure` of infinity, for the best.
+    n_choices : int
     label : str
-
-    Returns
-    -------
-    int
-        The number of the chosen candidate.
     """
-    if loss.norm != 2:
-        raise ValueError("questions are chosen by a loss bounded in L2")
-    sensitivity = loss.grid * desk.steps
-    rate = rate_for(price, sensitivity)
-    made = BoundedRange(rate, sensitivity)
-    spend = Spend.of("choice of a question", "exponential mechanism", made)
-    desk.ledger.debit(Branch(label, "sequential", (spend,)))
-    n_features = int(candidates.feature.max()) + 1
-    histograms = desk.total(GradientHistograms(n_features, loss))
-    return int(desk.draws.exponential_at(contrasts(candidates, histograms[..., 0]), rate))
+
+    def __init__(
+        self, desk: Desk, loss: IntegerLoss, price: Price, n_choices: int, label: str
+    ) -> None:
+        if loss.norm != 2:
+            raise ValueError("questions are chosen by a loss bounded in L2")
+        sensitivity = loss.grid * desk.steps
+        self._desk, self._loss, self._left = desk, loss, n_choices
+        self._rate = rate_for(price, sensitivity)
+        made = BoundedRange(self._rate, sensitivity)
+        spend = Spend.of("choice of a question", "exponential mechanism", made)
+        desk.ledger.debit(Branch(label, "sequential", (spend,), times=n_choices))
+
+    def choose(self, candidates: ObliviousTrees) -> int:
+        """The number of the chosen one of some trees of depth 1."""
+        if not self._left:
+            raise ValueError("all choices that were paid for have been made")
+        self._left -= 1
+        n_features = int(candidates.feature.max()) + 1
+        histograms = self._desk.total(GradientHistograms(n_features, self._loss))
+        utilities = contrasts(candidates, histograms[..., 0])
+        return int(self._desk.draws.exponential_at(utilities, self._rate))
 
 
 def rate_for(price: Price, sensitivity: int) -> Amount:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 
 import numpy as np
@@ -89,7 +88,7 @@ class ObliviousGrower:
         trees = self._ask(self._draw_features(n_trees, depth))
         n_levels = min(self._chosen_levels, len(self._chosen), depth)
         if n_levels:
-            n_asking = math.ceil(ASKING * n_trees)
+            n_asking = round(ASKING * n_trees)
             which = self._rng.random((n_asking, len(self._chosen))).argsort(axis=1)[:, :n_levels]
             chosen = ObliviousTrees.stack(list(self._chosen))
             trees.feature[:n_asking, :n_levels] = chosen.feature[which, 0]
