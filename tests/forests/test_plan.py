@@ -200,13 +200,14 @@ def test_no_noise_affords_the_finest_bins():
 def test_questions_are_chosen_where_it_was_found_to_pay():
     gaussian, pure, none = BUDGETS["gaussian"], BUDGETS["pure"], BUDGETS["none"]
     assert plan_questions(gaussian, Squared(), 5_000.0, 12).n_choices > 0
-    assert plan_questions(none, Squared(), 5_000.0, 3).n_choices > 0
-    assert plan_questions(none, Squared(), 5_000.0, 3).share == 0
+    assert plan_questions(none, Squared(), 5_000.0, 12).n_choices > 0
+    assert plan_questions(none, Squared(), 5_000.0, 12).share == 0
     for facts in (
         (pure, Squared(), 5_000.0, 12),  # at Laplace prices
         (gaussian, Squared(), 5_000.0, 9),  # among few features chance finds the good ones
         (gaussian, Squared(), 1e6, 12),  # a look at all bins would take time
         (none, Squared(), 1e6, 12),
+        (none, Squared(), 5_000.0, 9),
         (gaussian, Logistic(), 5_000.0, 12),
         (gaussian, Softmax(4), 5_000.0, 12),
     ):

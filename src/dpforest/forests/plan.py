@@ -213,12 +213,11 @@ def plan_questions(purse: Purse, loss: Loss, n_records: float, n_features: int) 
 
     Not under Laplace noise, where choices would cost far more.
     """
-    if purse.pure or not loss.chosen_questions or n_records >= MANY_RECORDS:
+    many = n_features >= MANY_FEATURES and n_records < MANY_RECORDS
+    if purse.pure or not many or not loss.chosen_questions:
         return NO_CHOICES
     if not purse.private:
         return QuestionPlan(Fraction(0), 300, levels=2)
-    if n_features < MANY_FEATURES:
-        return NO_CHOICES
     return QuestionPlan(Fraction(15, 100), 20, levels=3)
 
 
