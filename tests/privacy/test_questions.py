@@ -14,7 +14,7 @@ from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.questions import QuestionChoices, contrasts, rate_for
 from dpforest.records.blocks import Block
 from dpforest.records.gradient_sums import GradientHistograms
-from dpforest.records.store import total_of
+from dpforest.records.shards import total_of
 from dpforest.schema import NumericFeature, Schema
 from dpforest.tables.encode import Encoding
 from dpforest.trees.oblivious import ObliviousTrees

@@ -68,9 +68,14 @@ def needs_bins(schema: Schema) -> tuple[int, ...]:
 
 
 def choose_bins(
-    desk: Desk, schema: Schema, n_records: float, price: Price, sizes: BinSizes
+    desk: Desk,
+    schema: Schema,
+    n_records: float,
+    price: Price,
+    sizes: BinSizes,
+    most_looks: int = 2,
 ) -> PrivateBins:
-    """Look twice or three times, each for the price, and cut every numeric feature into bins."""
+    """Look twice, or where it is needed and allowed three times, each for the price, and cut."""
     features = needs_bins(schema)
     public = Encoding.from_schema(schema, max_bins=2)
     cuts = list(public.cuts)
@@ -99,7 +104,7 @@ def choose_bins(
         if _is_crowded(_numeric(schema, j), _cuts(fine, j), counts[j], n_records)
     )
     finest = {j: _cuts(fine, j) for j in features}
-    if crowded:
+    if crowded and most_looks > 2:
         finest |= {j: np.asarray(cuts[j]) for j in crowded}
         counts |= refine(crowded, "bins: counts where a cell holds many records")
         n_looks = 3

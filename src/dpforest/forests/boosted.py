@@ -17,6 +17,7 @@ from sklearn.base import RegressorMixin
 from dpforest.arrays import Values
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.class_weights import WeighingClassifier, score_shift, weigh
+from dpforest.forests.lazy import also_of_sources
 from dpforest.forests.plan import TARGET_SHARE, Purse
 from dpforest.forests.target_look import look_at_target
 from dpforest.losses import Logistic, Loss, Softmax, Squared
@@ -87,10 +88,12 @@ class PrivateForestClassifier(WeighingClassifier, BoostedForest):
         scores = self._shifted(self._scores(X))
         return scores[0] if len(self.classes_) == 2 else scores.T
 
+    @also_of_sources
     def predict_proba(self, X: Any) -> Values:
         """The probability of each class, shape (n, n_classes)."""
         return self.from_scores(self._scores(X))
 
+    @also_of_sources
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each record."""
         return self._labels(self._scores(X))
@@ -164,6 +167,7 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
 
     _least_signals: ClassVar[tuple[float, float]] = (25.0, 150.0)
 
+    @also_of_sources
     def predict(self, X: Any) -> Values:
         """The predicted target of each record, within the declared bounds."""
         return self.from_scores(self._scores(X))

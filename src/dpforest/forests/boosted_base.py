@@ -112,7 +112,7 @@ class BoostedForest(PrivateEstimator):
         facts = purse, self.n_records_, self.n_features_in_
         look = bin_share(*facts) / 2
         bins = choose_bins(
-            desk, self.schema_, self.n_records_, purse.price(look), bin_sizes(*facts)
+            desk, self.schema_, self.n_records_, purse.price(look), bin_sizes(*facts), 3
         )
         self._keep_bins(bins)
         return left - bins.n_looks * look - self._look_at_target(desk, purse)

@@ -95,6 +95,7 @@ def boost(
         terms = choice_price, plan.n_choices, "choices of questions"
         choices = QuestionChoices(desk, by_gradients, *terms)
     sizes = list(_round_sizes(plan))
+    desk.expect(len(sizes) + plan.n_choices)
     for number, n_trees in enumerate(sizes):
         if choices is not None and number * plan.n_choices % len(sizes) < plan.n_choices:
             candidates = grower.candidates()
