@@ -200,7 +200,9 @@ class BoostedForest(PrivateEstimator):
 
     def _plan_linear(self, purse: Purse, share: Fraction, asked: Asked) -> LinearPlan:
         """What public facts say; whoever asks for a shape of the trees gets trees."""
-        plan = plan_linear(purse, share, self.total_weight_, self.n_features_in_)
+        bins = self.encoding_.feature_bins
+        ordered = float((~bins.categorical | (bins.n_values == 2)).mean())
+        plan = plan_linear(purse, share, self.total_weight_, self.n_features_in_, ordered)
         return replace(plan, share=min(plan.share, Fraction(1, 2))) if asked != Asked() else plan
 
     def _start_linearly(
