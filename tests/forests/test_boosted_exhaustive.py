@@ -28,7 +28,8 @@ from dpforest import (
     Target,
 )
 from dpforest.forests import boosted_base
-from dpforest.forests.plan import NO_LINEAR_START, QuestionPlan
+from dpforest.forests.plan import NO_LINEAR_START
+from dpforest.forests.question_plan import QuestionPlan
 from dpforest.losses import IntegerLoss
 from dpforest.privacy import questions
 from dpforest.privacy.accounts.bounded_range import BoundedRange, mu_of_bounded_range

@@ -31,8 +31,8 @@ from dpforest.forests.plan import (
     on_grid,
     plan_boosting,
     plan_linear,
-    plan_questions,
 )
+from dpforest.forests.question_plan import plan_questions
 from dpforest.losses import Loss
 from dpforest.privacy.accounts.spends import Gaussian, Price
 from dpforest.privacy.counts import total_weight
@@ -176,7 +176,7 @@ class BoostedForest(PrivateEstimator):
         loss = on_grid(self._loss(), purse, purse.price(share), steps=1)
         any_numeric = not self.encoding_.feature_bins.categorical.all()
         facts = self.total_weight_, self.n_features_in_, any_numeric
-        plan = plan_boosting(purse, share, loss, *facts, asked, questions)
+        plan = questions.joined_to(plan_boosting(purse, share, loss, *facts, asked))
         if self.learning_rate == "auto":
             # The new trees' noise joins that of the old: as if both were one average.
             part = plan.n_trees / (plan.n_trees + n_grown)

@@ -23,7 +23,6 @@ LINEAR_SIGNAL = 6.0  # with less, everything goes into a linear model
 ROOT_FEATURE = 3.6  # the root of the features is counted so often, as 13 features count once each
 MANY_VALUES = 1_000_000  # records times features: from here on a step costs time
 MOST_LINEAR_SIGNAL = 200.0  # with more, trees see all that a linear model sees
-MANY_FEATURES = 10  # from here on questions are chosen: among fewer, chance finds the good ones
 MANY_RECORDS = 100_000  # from here on a round costs time that small rounds would double
 LAPLACE_SIGNAL = 0.158  # what a unit of pure epsilon is worth next to a unit of mu, in the rules
 
@@ -193,41 +192,6 @@ def plan_linear(
     return LinearPlan(Fraction(part).limit_denominator(1000), n_steps)
 
 
-@dataclass(frozen=True)
-class QuestionPlan:
-    """What trees get of questions that are chosen.
-
-    Parameters
-    ----------
-    share : Fraction
-        Of the budget for the trees, for all choices together.
-    n_choices : int
-        At most; never more than rounds.
-    levels : int
-        Of a tree that ask chosen questions, in place of drawn ones.
-    """
-
-    share: Fraction
-    n_choices: int
-    levels: int
-
-
-NO_CHOICES = QuestionPlan(Fraction(0), 0, 0)
-
-
-def plan_questions(purse: Purse, loss: Loss, n_records: float, n_features: int) -> QuestionPlan:
-    """Questions are chosen where there are many features: among few, chance finds the good ones.
-
-    Not under Laplace noise, where choices would cost far more.
-    """
-    many = n_features >= MANY_FEATURES and n_records < MANY_RECORDS
-    if purse.pure or not many or not loss.chosen_questions:
-        return NO_CHOICES
-    if not purse.private:
-        return QuestionPlan(Fraction(0), 300, levels=2)
-    return QuestionPlan(Fraction(15, 100), 20, levels=3)
-
-
 def plan_boosting(
     purse: Purse,
     tree_share: Fraction,
@@ -236,7 +200,6 @@ def plan_boosting(
     n_features: int,
     any_numeric: bool,
     asked: Asked,
-    questions: QuestionPlan = NO_CHOICES,
 ) -> BoostingPlan:
     """Fill in what the user left open.
 
@@ -253,7 +216,6 @@ def plan_boosting(
     any_numeric : bool
         Whether any feature is numeric.
     asked : Asked
-    questions : QuestionPlan
     """
     n_trees = asked.n_trees or _n_trees(purse, n_records)
     rules, norm = loss.loss, loss.norm
@@ -262,8 +224,7 @@ def plan_boosting(
         per_round = min(asked.trees_per_round or 4, n_trees)
         rate = asked.learning_rate or min(60.0 * per_round / n_trees, 1.5)
         shape = n_trees, per_round, asked.depth or 6, rate
-        n_choices = min(questions.n_choices, -(-n_trees // per_round))
-        return BoostingPlan(*shape, 1.0, 0.0, *drawing, n_choices, questions.levels)
+        return BoostingPlan(*shape, 1.0, 0.0, *drawing)
     mu = purse.total * math.sqrt(tree_share)
     if purse.pure:
         # Laplace noise of deviation sqrt(2) T / epsilon is that of a Gaussian budget of this mu.
@@ -282,8 +243,6 @@ def plan_boosting(
         rules.damping(norm) * loss.bound / mu + 1.0,
         part * max(n_records, 0.0) * rules.largest_hessian,
         *drawing,
-        min(questions.n_choices, rounds),
-        questions.levels,
     )
 
 
