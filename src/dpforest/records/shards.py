@@ -65,9 +65,10 @@ class Shard:
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the scores, which can be made anew."""
-        kept = {name: value for name, value in vars(self).items() if name != "_lock"}
-        block, has = self.block._replace(scores=None), self.has._replace(scores=(NONE, LOST))
-        return kept | {"block": block, "has": has}
+        with self._lock:  # an engine may send it away while it is added to a total
+            kept = {name: value for name, value in vars(self).items() if name != "_lock"}
+            block, has = self.block._replace(scores=None), self.has._replace(scores=(NONE, LOST))
+            return kept | {"block": block, "has": has}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         vars(self).update(kept, _lock=Lock())
@@ -81,6 +82,11 @@ class Shard:
     def forget(self) -> None:
         """Drop all that was made for the records: it is made anew when it is needed."""
         self.has, self._binning = Has(), None
+
+    def own_bins(self, state: State) -> None:
+        """Copy the bins where they are about to be changed in their place, for all who have them."""
+        if state.binning is not None and self.has.bins not in (NONE, state.binning.number):
+            self.block = self.block._replace(bins=self.block.bins.copy(order="K"))
 
     def needs_values(self, state: State) -> bool:
         """Whether bins must be made from the values of the records."""
