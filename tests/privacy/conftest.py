@@ -19,6 +19,7 @@ from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import spends_of
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.privacy.desk import Desk
+from dpforest.privacy.mechanisms.coins import CoinsInOrder
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records.local import LocalStore
 from dpforest.schema import NumericFeature, Schema, Target
@@ -63,6 +64,9 @@ class Recorder(Draws):
     def below(self, m, size):
         self.log.append("coins")
         return super().below(m, size)
+
+    def coins(self):
+        return CoinsInOrder(self.below, lambda chances, m: self.below(m, len(chances)) < chances)
 
     def add_noise(self, noise, totals):
         self.log.append("drawn")

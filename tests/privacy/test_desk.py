@@ -241,15 +241,15 @@ def test_a_reopened_desk_has_the_records_and_another_ledger(recorded_desk):
 
 
 class Asked(Draws):
-    """Keeps what coins are asked for."""
+    """Counts the keys that are drawn."""
 
     def __init__(self):
         super().__init__(0)
-        self.asked = []
+        self.keys = 0
 
-    def below(self, m, size):
-        self.asked.append((m, size))
-        return super().below(m, size)
+    def coins(self):
+        self.keys += 1
+        return super().coins()
 
 
 def coin_desk(n=4_000):
@@ -261,15 +261,17 @@ def coin_desk(n=4_000):
 
 
 def test_records_are_dealt_once_a_sampling_and_anew_for_another():
-    desk = coin_desk()
+    desk, keys = coin_desk(), []
     for sampling in (DISJOINT, DISJOINT, SHARED, SAMPLES, SAMPLES, DISJOINT):
         desk.draw_samples(sampling)
-    deal, coins = [(3, 4_000)], [(2, 4_000)] * 3
-    assert desk.draws.asked == [*deal, *coins, *deal]
+        keys.append(desk.draws.keys)
+    assert keys == [1, 1, 1, 2, 2, 3]
+    assert desk._store._state.dealing.n_parts == DISJOINT.n_trees
     # A question in between that deals for itself leaves nothing for the trees before.
     desk.deal_anew(5)
+    assert desk._store._state.dealing.n_parts == 5
     desk.draw_samples(DISJOINT)
-    assert desk.draws.asked[5:] == [(5, 4_000), *deal]
+    assert (desk.draws.keys, desk._store._state.dealing.n_parts) == (5, DISJOINT.n_trees)
 
 
 def test_the_share_that_is_drawn_is_the_share_that_is_priced():
@@ -296,7 +298,7 @@ def test_harder_samples_halve_the_chance_of_what_is_classified_well_and_raise_no
     for k, p in ((0, 0.4), (1, 0.2)):
         assert np.abs(seen[:, k] - n[k] * p).max() <= 5 * math.sqrt(n[k] * p * (1 - p))
     # Levels and leaves that follow see the same samples.
-    before = list(desk.draws.asked)
+    before = desk.draws.keys
     desk.draw_samples(sampling)
-    assert desk.draws.asked == before
+    assert desk.draws.keys == before
     assert desk.ledger.entries == ()

@@ -85,5 +85,6 @@ def _desk(
     keep = None
     if groups is not None:
         most = ledger.protection.max_records_per_group
-        keep = bound_groups(groups, np.arange(len(rows), dtype=np.uint64), most, draws.coins())
+        places = np.arange(len(rows), dtype=np.uint64)
+        keep = bound_groups(groups, places, most, draws.coins())
     return Desk(LocalStore(Frame(rows), target, keep), ledger, draws)

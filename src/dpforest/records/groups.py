@@ -124,8 +124,8 @@ def person_keys(groups: Any) -> NDArray[np.uint64]:
     if numbers is not None:
         if numbers.dtype.kind == "f":
             _require_exact(numbers)
-        # From uint64 this wraps around, and different numbers stay different.
-        return numbers.astype(np.int64).view(np.uint64)
+        if numbers.dtype != np.uint64 or numbers.max(initial=0) < 2**63:
+            return numbers.astype(np.int64).view(np.uint64)
     codes, distinct = column.factors()
     if (codes < 0).any() or any(map(is_missing, distinct)):
         raise _missing_error()

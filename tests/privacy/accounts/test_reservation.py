@@ -42,6 +42,7 @@ from dpforest.privacy import inference, opening
 from dpforest.privacy.accounts import budget_debits
 from dpforest.privacy.accounts.reservation import Reservation, Use
 from dpforest.privacy.accounts.spends import Approximate, Cost, Gaussian, Pure, Spend
+from dpforest.records import stores
 
 FEATURES = (NumericFeature("x0", 0, 1), CategoricalFeature("x1", (0.0, 1.0)))
 SCHEMA = Schema(FEATURES, Target(classes=(0, 1)))
@@ -89,13 +90,13 @@ class Watched:
 
 def test_nothing_is_read_before_the_reservation_is_on_the_disk(budget, monkeypatch):
     y, rows = Watched(Y, budget), []
-    check_columns = opening.check_columns
+    check_columns = stores.check_columns
 
     def watched(*arguments):
         rows.append(on_the_disk(budget))
         return check_columns(*arguments)
 
-    monkeypatch.setattr(opening, "check_columns", watched)
+    monkeypatch.setattr(stores, "check_columns", watched)
     forest(budget).fit(X, y)
     assert y.seen
     assert rows == [[("PrivateForestClassifier", "reserved")]]
