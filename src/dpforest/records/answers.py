@@ -112,8 +112,11 @@ class Roll:
     """All partitions of a source that have records, as they were when they were first read."""
 
     def __init__(self, partitions: Iterable[Partition]) -> None:
-        self.partitions = {partition.number: partition for partition in partitions}
-        if not self.partitions:
+        listed = list(partitions)
+        self.partitions = {partition.number: partition for partition in listed}
+        if len(self.partitions) != len(listed):
+            raise RuntimeError("two partitions have the same number: there is no total over them")
+        if not listed:
             raise SchemaError("the source is empty (0 sample(s)): at least one record is needed")
 
     def total(self, answer: Answer) -> NDArray[np.int64]:

@@ -1,8 +1,8 @@
 """The choice of each person's records on a cluster of Dask, without collecting them.
 
-The records of a person meet in one of a few buckets, as 24 bytes each, and the rows that are kept go
-back to their partitions. Every step follows from the partitions, which are compared with what they
-were, and from the key of the coins: done again after a loss, it chooses the same records.
+The records of a person meet in one of a few buckets, as 24 bytes each, and the rows that are kept
+go back to their partitions. Every step follows from the partitions, which are compared with what
+they were, and from the key of the coins: done again after a loss, it chooses the same records.
 """
 
 from __future__ import annotations

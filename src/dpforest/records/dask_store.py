@@ -1,8 +1,8 @@
 """Records on a cluster of Dask: bins and targets stay on the workers, totals come back.
 
-Every partition is kept as one task's result, which the scheduler makes anew from the source when its
-worker is lost. Scores are added to it in place and are no part of what is sent or spilled: a shard
-without them says that it is behind, and is sent all released trees once more.
+Every partition is kept as one task's result, which the scheduler makes anew from the source when
+its worker is lost. Scores are added to it in place and are no part of what is sent or spilled: a
+shard without them says that it is behind, and is sent all released trees once more.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class DaskStore(RecordStore):
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
         """The exact total of a statistic, for the desk only: every partition once."""
         answers: list[Answer] = []
-        waiting, state = tuple(self._roll.partitions), _since(self._state, self._up_to)
+        waiting, state = tuple(self._roll.partitions), self._state.since(self._up_to)
         for _ in range(ATTEMPTS):
             if not self._shards:
                 self._read()
@@ -120,14 +120,6 @@ class DaskStore(RecordStore):
             groups = (tasks[i : i + FAN_IN] for i in range(0, len(tasks), FAN_IN))
             tasks = [delayed(add_up, pure=False)(group) for group in groups]
         return add_up(results(tasks))
-
-
-def _since(state: State, up_to: State) -> State:
-    """The same without the trees that all shards have."""
-    new, old = state.scoring, up_to.scoring
-    if new is None or old is None or new.number != old.number:
-        return state
-    return replace(state, scoring=new.since(old.version))
 
 
 def _look(part: Any, message: bytes) -> Partition | Failure:

@@ -1,7 +1,7 @@
 """What a worker does with a partition, whatever engine it works for.
 
-All of it may be done again, elsewhere, after a loss: it follows from the records of the partition and
-from what the driver sends, and the driver compares what the records were.
+All of it may be done again, elsewhere, after a loss: it follows from the records of the partition
+and from what the driver sends, and the driver compares what the records were.
 """
 
 from __future__ import annotations
