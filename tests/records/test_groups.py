@@ -95,7 +95,9 @@ def test_a_person_keeps_the_records_of_the_lowest_tickets():
     kept = bound_groups(persons, places(6), 2, coins_of(9, 2, 1, 5, 7, 8))
     assert kept.tolist() == [1, 2, 3, 4, 5]  # 9 is the highest of a's three
     assert bound_groups(persons, places(6), 1, coins_of(9, 2, 1, 5, 7, 8)).tolist() == [1, 2, 5]
-    assert bound_groups(persons, places(6), 9, coins_of(9, 2, 1, 5, 7, 8)).tolist() == list(range(6))
+    assert bound_groups(persons, places(6), 9, coins_of(9, 2, 1, 5, 7, 8)).tolist() == list(
+        range(6)
+    )
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
@@ -109,7 +111,9 @@ def test_what_others_keep_does_not_change_when_a_person_joins(most):
     kept = set(bound_groups(persons, places(40), most, coins_of(*tickets)).tolist())
     for one in range(6):
         others = np.flatnonzero(persons != one)
-        without = bound_groups(persons[others], places(len(others)), most, coins_of(*tickets[others]))
+        without = bound_groups(
+            persons[others], places(len(others)), most, coins_of(*tickets[others])
+        )
         assert set(others[without].tolist()) == {row for row in kept if persons[row] != one}
         assert len(kept) - len(without) == min(most, (persons == one).sum())
 

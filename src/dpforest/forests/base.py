@@ -92,6 +92,7 @@ class PrivateEstimator(SavedEstimator):
     verbose: bool = parameter(default=False)
     budget: SharedBudget | None = parameter(default=None, check=checks.budget)
 
+    _keeps_records = False  # whether they are asked after the fit, too
     _pure_share = Fraction(0)  # of epsilon, for pure releases of a fit that has a delta
     _draws: Draws | None = fitted()  # an auditor's, in the place of the secret ones
 
@@ -133,9 +134,13 @@ class PrivateEstimator(SavedEstimator):
         desk = self._open(X, y, groups, self._draws_of(noise))
         if is_classifier(self):
             self.classes_ = np.array(self.schema_.classes)
-        with spending(self.ledger_):
-            self._train(desk, np.random.default_rng(structure))
-            self._complete = True
+        try:
+            with spending(self.ledger_):
+                self._train(desk, np.random.default_rng(structure))
+                self._complete = True
+        finally:
+            if not self._keeps_records:
+                desk.close()
         if self.verbose:
             print(self.ledger_.explain())
         return self

@@ -17,6 +17,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from dpforest.arrays import Values
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import target_moments
+from dpforest.forests.lazy import also_of_sources
 from dpforest.forests.plan import TARGET_SHARE, Purse
 from dpforest.losses import Logistic, Loss, Softmax, Squared
 from dpforest.privacy.counts import target_counts
@@ -77,10 +78,12 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
         scores = self._scores(X).astype(np.float64)
         return scores[0] if len(self.classes_) == 2 else scores.T
 
+    @also_of_sources
     def predict_proba(self, X: Any) -> Values:
         """The probability of each class, shape (n, n_classes)."""
         return self.from_scores(self._scores(X))
 
+    @also_of_sources
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each record."""
         return self._labels(self._scores(X))
@@ -143,6 +146,7 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
     True
     """
 
+    @also_of_sources
     def predict(self, X: Any) -> Values:
         """The predicted target of each record, within the declared bounds."""
         return self.from_scores(self._scores(X))

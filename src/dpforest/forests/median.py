@@ -15,6 +15,7 @@ from sklearn.base import RegressorMixin
 
 from dpforest.arrays import Values
 from dpforest.forests.declared import one_of, parameter
+from dpforest.forests.lazy import also_of_sources
 from dpforest.forests.median_base import MedianForest, between_0_and_1
 from dpforest.forests.tree_forest import LEAF_VOTING, LeafVoting, VotingForest
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
@@ -141,6 +142,7 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
     True
     """
 
+    @also_of_sources
     def predict(self, X: Any) -> Values:
         """The predicted target of each record: the mean over the trees."""
         bins = self._bins(X)

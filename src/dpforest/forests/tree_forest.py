@@ -12,6 +12,7 @@ from dpforest.arrays import Values
 from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.declared import fitted
 from dpforest.forests.files import named, of_group
+from dpforest.forests.lazy import also_of_sources
 from dpforest.tables.routing import add_leaf_values
 from dpforest.trees.structure import Forest
 from dpforest.trees.votes import normalise
@@ -43,11 +44,13 @@ class VotingForest(ClassifierMixin, TreeForest):
 
     _leaf_votes: Values = fitted()
 
+    @also_of_sources
     def predict_proba(self, X: Any) -> Values:
         """The votes for each class, as probabilities, shape (n, n_classes)."""
         bins = self._bins(X)
         return normalise(add_leaf_values(self.forest_, bins, self._leaf_votes, self.n_jobs))
 
+    @also_of_sources
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the most votes."""
         probabilities = self.predict_proba(X)

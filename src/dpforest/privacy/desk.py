@@ -61,6 +61,10 @@ class Desk:
         """
         return Desk(self._store, ledger, draws)
 
+    def close(self) -> None:
+        """Give back what is held of the records: nothing more is asked."""
+        self._store.close()
+
     @property
     def steps(self) -> int:
         """Single records between neighbouring tables."""

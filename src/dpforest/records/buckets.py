@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.records.coins import Addresses, Coins
-from dpforest.records.groups import kept_rows
+from dpforest.records.groups import kept_rows, person_keys
 from dpforest.records.private_file import PrivateFile
+from dpforest.tables.sources import Source
+from dpforest.tables.streams import blocks_of
 
 N_BUCKETS = 256
 SPREAD = np.uint64(0x9E3779B97F4A7C15)  # ids that follow each other go to different buckets
@@ -48,6 +50,16 @@ class Buckets:
             np.bitwise_or.at(bits, chosen >> np.uint64(3), _BIT[chosen & np.uint64(7)])
         self._file.close()
         return bits
+
+
+def kept_of_stream(source: Source, groups: str, most: int, coins: Coins) -> NDArray[np.uint8]:
+    """A bit for each record of a source: of each person at most so many, by their places."""
+    buckets, n_rows = Buckets(), 0
+    for block in blocks_of(source, [groups]):
+        places = np.arange(n_rows, n_rows + len(block), dtype=np.uint64)
+        buckets.add(person_keys(block[groups].to_native()), places)
+        n_rows += len(block)
+    return buckets.kept(most, coins)
 
 
 _BIT = (1 << np.arange(8)).astype(np.uint8)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import weakref
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -22,7 +23,10 @@ PAGE = 4096
 
 
 class PrivateFile:
-    """Arrays in a private file, at places that are reserved for them."""
+    """Arrays in a private file, at places that are reserved for them.
+
+    ``close()`` gives the disk back; so does dropping the object.
+    """
 
     def __init__(self) -> None:
         encrypted = os.environ.get(ENCRYPT, "") not in ("", "0")
@@ -35,6 +39,7 @@ class PrivateFile:
                 f"no temporary file can be made in {folder}: {error.strerror}; name a folder for "
                 f"private data with {FOLDER}"
             ) from None
+        self.close = weakref.finalize(self, self._file.close)
         self._end = 0
 
     def reserve(self, n_bytes: int) -> int:
@@ -67,10 +72,6 @@ class PrivateFile:
         """Tell the system, where it listens, that so many bytes will be read soon."""
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(self._file.fileno(), place, n_bytes, os.POSIX_FADV_WILLNEED)
-
-    def close(self) -> None:
-        """Give the disk back."""
-        self._file.close()
 
 
 class Cipher:

@@ -13,9 +13,9 @@ from dpforest.records.coins import Addresses
 from dpforest.records.content import Frozen, content_hashes
 from dpforest.records.groups import person_keys
 from dpforest.schema import NumericFeature, Schema
-from dpforest.schema.column_types import ColumnType
 from dpforest.tables.encode import check_columns, encode_labels, encode_target
 from dpforest.tables.frames import Frame
+from dpforest.tables.sources import Source
 
 Target = NDArray[np.int32 | np.float64]
 
@@ -42,16 +42,16 @@ class Reading:
         """What is read when records are binned."""
         return [*self.schema.feature_names, self.y]
 
-    def first_columns(self, types: dict[str, ColumnType]) -> list[str]:
-        """What is read first: the target, what types do not promise, and all where persons are.
+    def first_columns(self, source: Source) -> list[str]:
+        """What is read before anything is spent: the target, and what types do not promise.
 
-        Parameters
-        ----------
-        types : dict
-            Those that the source declares.
+        All of it where persons are chosen, or where the source may have other columns elsewhere.
         """
         if self.groups is not None:
             return [*self.columns, self.groups]
+        if not source.uniform:
+            return self.columns
+        types = source.types
         doubtful = [
             feature.name
             for feature in self.schema.features

@@ -34,6 +34,10 @@ class RecordStore(ABC):
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
         """The exact total of a statistic under the recipes of ``_state``, for the desk only."""
 
+    def close(self) -> None:
+        """Give back what the store holds; there are no totals any more."""
+        self._state = State()
+
     def encode(
         self, encoding: Encoding, *, by_feature: bool = False, only: Sequence[int] | None = None
     ) -> None:

@@ -7,7 +7,6 @@ scores) lies in a private file, block by block: memory does not grow with the ta
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
@@ -59,8 +58,12 @@ class StreamStore(RecordStore):
         super().__init__()
         self._stream, self._n_jobs = stream, n_jobs
         self._file = PrivateFile()
-        weakref.finalize(self, self._file.close)
         self._shards = stream.first(self._file, persons)
+
+    def close(self) -> None:
+        """Give the disk back."""
+        super().close()
+        self._file.close()
 
     def encode(
         self, encoding: Encoding, *, by_feature: bool = False, only: Sequence[int] | None = None
@@ -107,9 +110,12 @@ class _Stream:
         buckets = None if persons is None else Buckets()
         shards: list[StoredShard] = []
         n_rows = 0
-        for block in blocks_of(self._source, self._reading.first_columns(self._source.types)):
+        columns = self._reading.first_columns(self._source)
+        for block in blocks_of(self._source, columns):
             shards.append(StoredShard(file, self._reading.target(block), n_rows))
             self._reading.check(block)
+            if set(self._reading.columns) <= set(columns):
+                self._reading.frozen_frame(block, shards[-1].frozen)
             if buckets is not None:
                 buckets.add(*self._reading.persons(block))
             n_rows += len(block)

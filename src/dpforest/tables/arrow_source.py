@@ -13,7 +13,7 @@ from dpforest.exceptions import SchemaError, SourceChangedError
 from dpforest.schema.column_types import ColumnType
 from dpforest.tables.sources import Outputs, Source
 
-BATCH_ROWS = 1 << 17
+BATCH_ROWS = 1 << 16
 BUFFER = 1 << 20  # bytes; with pre_buffer, Arrow would hold whole files
 
 
@@ -25,9 +25,12 @@ class ArrowSource(Source):
     dataset : pyarrow.dataset.Dataset
     """
 
+    uniform = True  # `require` looks at every file
+
     def __init__(self, dataset: Any) -> None:
         self._dataset = dataset
         self.names = tuple(dataset.schema.names)
+        self._opened = self._stamps()
 
     @property
     def types(self) -> dict[str, ColumnType]:
@@ -53,41 +56,60 @@ class ArrowSource(Source):
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """Some columns as tables of pyarrow."""
         import pyarrow as pa
-        import pyarrow.dataset as ds
 
-        self._refuse_mixed_files(columns)
+        self._refuse_changed_files()
         scanner = self._dataset.scanner(
             columns=list(columns),
             batch_size=BATCH_ROWS,
-            batch_readahead=2,
+            batch_readahead=1,
             fragment_readahead=1,
-            fragment_scan_options=(
-                ds.ParquetFragmentScanOptions(pre_buffer=False, buffer_size=BUFFER)
-            ),
+            fragment_scan_options=self._scan_options(),
         )
         try:
             for batch in scanner.to_batches():
                 yield pa.Table.from_batches([batch])
-        except FileNotFoundError:
-            raise SourceChangedError(
-                "a file of the source is gone: it was there when the source was opened"
-            ) from None
         except (OSError, pa.ArrowException) as error:
+            self._refuse_changed_files()
             # What Arrow says may quote a value.
             raise SchemaError(
-                f"the source cannot be read ({type(error).__name__}): expected whole Parquet files "
-                "with the same columns and types"
+                f"the source cannot be read ({type(error).__name__}): expected whole files with "
+                "the same columns and types"
             ) from None
 
-    def _refuse_mixed_files(self, columns: Sequence[str]) -> None:
-        """Where files disagree, Arrow would read gaps or convert values, without a word."""
-        partitioning = getattr(self._dataset, "partitioning", None)
-        in_folders = () if partitioning is None else partitioning.schema.names
-        for fragment in self._dataset.get_fragments():
-            found = fragment.physical_schema
-            for name in columns:
-                if name in in_folders:
-                    continue
+    def _scan_options(self) -> Any:
+        import pyarrow.dataset as ds
+
+        if isinstance(getattr(self._dataset, "format", None), ds.ParquetFileFormat):
+            return ds.ParquetFragmentScanOptions(pre_buffer=False, buffer_size=BUFFER)
+        return None
+
+    def _stamps(self) -> list[tuple[Any, ...]]:
+        """The size and the time of every file."""
+        files = getattr(self._dataset, "files", [])
+        found = self._dataset.filesystem.get_file_info(files) if files else []
+        return [(info.path, info.type, info.size, info.mtime_ns) for info in found]
+
+    def _refuse_changed_files(self) -> None:
+        if self._stamps() != self._opened:
+            raise SourceChangedError(
+                "a file of the source changed or is gone since the source was opened: write it to "
+                "a place where nothing changes it, and open it again"
+            )
+
+    def require(self, columns: Sequence[str]) -> None:
+        """SchemaError when a column is not there, or not the same in all files.
+
+        Arrow would read gaps or convert values, without a word.
+        """
+        import pyarrow.dataset as ds
+
+        super().require(columns)
+        self._refuse_changed_files()
+        files = self._dataset.get_fragments() if hasattr(self._dataset, "files") else []
+        for file in files:
+            found = file.format.inspect(file.path, file.filesystem)
+            in_folders = ds.get_partition_keys(file.partition_expression)
+            for name in [name for name in columns if name not in in_folders]:
                 if name not in found.names:
                     raise SchemaError(
                         f"a file of the source has no column {name!r}, which others have: "

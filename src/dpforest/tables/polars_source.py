@@ -13,7 +13,7 @@ from dpforest.schema.column_types import ColumnType
 from dpforest.tables.container_types import series_type
 from dpforest.tables.sources import Outputs, Source
 
-BATCH_ROWS = 1 << 17
+BATCH_ROWS = 1 << 16
 
 
 class PolarsSource(Source):
@@ -42,8 +42,8 @@ class PolarsSource(Source):
         except pl.exceptions.PolarsError as error:
             # What polars says may quote a value.
             raise SchemaError(
-                f"the lazy frame cannot be collected ({type(error).__name__}): try "
-                "X.head().collect(), and see that all of its files have the same columns"
+                f"the lazy frame cannot be collected ({type(error).__name__}): see that all of its "
+                "files have the same columns and types"
             ) from None
 
     def map(

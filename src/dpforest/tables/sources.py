@@ -36,11 +36,15 @@ class Source(ABC):
     ----------
     kind : str
         Which store keeps its records: "stream" for one on this machine.
+    uniform : bool
+        Whether every part is known to have the columns and types that it declares. Where it is
+        not, a fit reads all columns before it spends anything.
     names : tuple of str
         The names of its columns, which are public.
     """
 
     kind: ClassVar[str] = "stream"
+    uniform: ClassVar[bool] = False
     names: tuple[str, ...]
 
     @property

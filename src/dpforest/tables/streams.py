@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 
 from dpforest.tables.sources import Source
 
-BLOCK_ROWS = 1 << 18
+BLOCK_ROWS = 1 << 17
 
 
 def blocks_of(

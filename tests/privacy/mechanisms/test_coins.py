@@ -89,7 +89,7 @@ def test_addresses_and_turns_have_coins_of_their_own():
 
 
 def test_keys_are_secret_and_fresh():
-    """Without a seed no two keys are alike; with one, the questions of a fit have different keys."""
+    """Without a seed no two keys are alike; with one, the questions of a fit have their own."""
     for draws in (Draws(), Draws(3)):
         one, other = (draws.coins().below(1 << 60, PLACES) for _ in range(2))
         assert not np.isin(one, other).any()
