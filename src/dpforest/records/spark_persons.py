@@ -10,8 +10,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-from pyspark.sql import functions as sql
-
 from dpforest.exceptions import SourceChangedError
 from dpforest.records import spark_tasks as tasks
 from dpforest.records.answers import Number, Roll
@@ -42,7 +40,8 @@ def choose_records(
     """Choose of each person's records; raises where the source has changed."""
     claims = parts.mapInArrow(partial(tasks.claim, reading, roll.partitions), tasks.CLAIMED)
     chosen = claims.repartition("person").mapInArrow(partial(tasks.choose, persons), tasks.CHOSEN)
-    rows = held.hold(chosen.groupBy(*_NUMBER).agg(sql.collect_list("rows").alias("rows")))
+    lists = chosen.groupBy(*_NUMBER).agg({"rows": "collect_list"}).toDF(*_NUMBER, "rows")
+    rows = held.hold(lists)
     digests = {number: Frozen(0) for number in roll.partitions}
     found = collected(rows.mapInArrow(tasks.digest, ANSWER))
     for number, frozen in (one for some in found for one in some):
