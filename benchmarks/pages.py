@@ -25,6 +25,7 @@ PAGES = (
     "docs/flagship.md",
     "docs/evaluation.md",
     "docs/budget.md",
+    "docs/scale.md",
     "docs/contributing.md",
 )
 PRICES = "docs/flagship.md"

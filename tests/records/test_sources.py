@@ -329,6 +329,24 @@ def test_what_is_no_parquet_is_refused(tmp_path):
     assert "anna" not in str(caught.value)
 
 
+def test_a_source_that_is_cut_short_is_refused(table):
+    """Whole blocks less: what is left of them is as it was."""
+    readings = []
+
+    def some(batch):
+        readings.append(len(batch))
+        return batch if len(readings) < 2 else batch[: 2 * BLOCK]
+
+    frame = pl.from_pandas(table.drop(columns="not read"))
+    pushed = dict.fromkeys(("predicate_pushdown", "projection_pushdown", "slice_pushdown"), False)
+    lazy = frame.lazy().map_batches(some, schema=frame.schema, **pushed)
+    with (
+        pytest.warns(RuntimeWarning, match="fit failed after it had spent"),
+        pytest.raises(SourceChangedError),
+    ):
+        forest_of("flagship").fit(lazy, "ill")
+
+
 @pytest.mark.parametrize("change", ["removed", "another value", "a row more", "rows swapped"])
 def test_files_that_change_during_a_fit_are_refused(change, table, folder, monkeypatch):
     """After the first look at the bins, which is spent and stays in the ledger."""

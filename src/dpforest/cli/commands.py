@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from dpforest.cli import budgets, inputs, tables
+from dpforest.cli import budgets, inputs, streaming, tables
 from dpforest.cli import demo as demonstration
 from dpforest.cli.console import PlainErrors, working
 from dpforest.forests.files import read_model
@@ -27,6 +27,12 @@ app = typer.Typer(
 app.add_typer(budgets.app, name="budget")
 
 TableIn = Annotated[Path, typer.Argument(metavar="TABLE", help="A .csv, .csv.gz or .parquet file.")]
+TableOrFolder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE", help="A .csv, .csv.gz or .parquet file, or a folder of Parquet files."
+    ),
+]
 ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that fit saved.")]
 Groups = Annotated[str | None, typer.Option(help="The column of the person, to protect persons.")]
 MaxRecords = Annotated[int | None, typer.Option(help="How many records of one person may count.")]
@@ -55,7 +61,7 @@ def demo(
 
 @app.command()
 def fit(
-    table: TableIn,
+    table: TableOrFolder,
     schema: Annotated[Path, typer.Option(help="What is public of the table, a JSON file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to save the model.")],
     epsilon: Annotated[float, typer.Option(help="The privacy budget.")] = 1.0,
@@ -94,13 +100,18 @@ def fit(
         budget=budget,
     )
     budgets.require_room(budget, model.epsilon, getattr(model, "delta", 0.0))
-    with working("reading"):
-        person = [] if groups is None else [groups]
-        data = tables.read_table(table, [*declared.feature_names, column, *person])
-    inputs.tell_ignored(data, declared, column, groups)
-    persons = {} if groups is None else {"groups": data.column(groups)}
-    with working("training"):
-        model.fit(data.select(declared.feature_names), data.column(column), **persons)
+    source = streaming.source_to_fit(table)
+    if source is not None:
+        inputs.tell_ignored(source, declared, column, groups)
+        model.fit(source, column, groups=groups)  # shows how far it is
+    else:
+        with working("reading"):
+            person = [] if groups is None else [groups]
+            data = tables.read_table(table, [*declared.feature_names, column, *person])
+        inputs.tell_ignored(data, declared, column, groups)
+        persons = {} if groups is None else {"groups": data.column(groups)}
+        with working("training"):
+            model.fit(data.select(declared.feature_names), data.column(column), **persons)
     typer.echo(inputs.account(model))
     inputs.save_or_keep(model, output, overwrite=force, table=table_name)
     typer.echo(f"saved to {output}")
@@ -109,7 +120,7 @@ def fit(
 @app.command()
 def predict(
     model: ModelIn,
-    table: TableIn,
+    table: TableOrFolder,
     output: Annotated[Path, typer.Option("--output", "-o", help="A .csv or .parquet file.")],
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="A column for each class.")
@@ -121,6 +132,11 @@ def predict(
     forest = load_model(model)
     if probabilities and not hasattr(forest, "predict_proba"):
         raise ValueError(f"{model} predicts numbers and has no --probabilities: leave it out")
+    if streaming.is_large(table):
+        with working("predicting"):
+            streaming.predict_large(forest, table, output, probabilities=probabilities)
+        typer.echo(f"saved to {output}")
+        return
     data = tables.read_table(table, forest.schema_.feature_names)
     rows = data.select(forest.schema_.feature_names)
     with working("predicting"):

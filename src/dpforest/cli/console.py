@@ -10,9 +10,14 @@ from rich.console import Console
 from rich.progress import track
 from typer.core import TyperGroup
 
-from dpforest.exceptions import BudgetExceededError, NoGuaranteeWarning, PrivacyLeakWarning
+from dpforest.exceptions import (
+    BudgetExceededError,
+    NoGuaranteeWarning,
+    PrivacyLeakWarning,
+    SourceChangedError,
+)
 
-USER_ERRORS = (ValueError, OSError, ImportError, BudgetExceededError)
+USER_ERRORS = (ValueError, OSError, ImportError, BudgetExceededError, SourceChangedError)
 
 Item = TypeVar("Item")
 

@@ -15,6 +15,7 @@ from dpforest.exceptions import SchemaError
 from dpforest.forests.base import PrivateEstimator
 from dpforest.schema import Schema
 from dpforest.schema.column_types import Types, check_types
+from dpforest.tables.arrow_source import ParquetTable
 
 LEAK = "read_from_data"
 """The key of a starter schema that must go before it is trained with."""
@@ -61,7 +62,9 @@ def build(
     return kind(schema=schema, **options)
 
 
-def tell_ignored(table: InputTable, schema: Schema, target: str, groups: str | None) -> None:
+def tell_ignored(
+    table: InputTable | ParquetTable, schema: Schema, target: str, groups: str | None
+) -> None:
     """Say which columns of the table take no part."""
     used = {*schema.feature_names, target, groups}
     ignored = [repr(name) for name in table.names if name not in used]

@@ -86,6 +86,7 @@ def boost(
     if before is not None:
         desk.add_to_scores(before.trees, before.values)
     label = f"trees of depth {plan.depth}, {plan.trees_per_round} a round"
+    desk.expect(sum(1 for _ in _round_sizes(plan)))
     for n_trees in _round_sizes(plan):
         trees = grower.draw(n_trees, plan.depth)
         release = gradient_sums(desk, trees, loss, price, label)

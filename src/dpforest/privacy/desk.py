@@ -61,6 +61,10 @@ class Desk:
         """
         return Desk(self._store, ledger, draws)
 
+    def expect(self, n_totals: int) -> None:
+        """Say how many releases follow, each of one total, for those who watch."""
+        self._store.expect(n_totals)
+
     def close(self) -> None:
         """Give back what is held of the records: nothing more is asked."""
         self._store.close()

@@ -19,6 +19,7 @@ from dpforest.exceptions import SchemaError, SourceChangedError
 from dpforest.records.buckets import Buckets, rows_of
 from dpforest.records.content import CHANGED
 from dpforest.records.private_file import PrivateFile
+from dpforest.records.progress import Bar, watched
 from dpforest.records.reading import Reading
 from dpforest.records.statistics import Statistic
 from dpforest.records.store import RecordStore
@@ -57,13 +58,21 @@ class StreamStore(RecordStore):
     def __init__(self, stream: _Stream, persons: Persons | None, n_jobs: int | None) -> None:
         super().__init__()
         self._stream, self._n_jobs = stream, n_jobs
+        self._bar: Bar | None = None
         self._file = PrivateFile()
         self._shards = stream.first(self._file, persons)
+
+    def expect(self, n_totals: int) -> None:
+        """Show a bar of that many totals."""
+        super().expect(n_totals)
+        self._bar = Bar("training", n_totals)
 
     def close(self) -> None:
         """Give the disk back."""
         super().close()
         self._file.close()
+        if self._bar is not None:
+            self._bar.close()
 
     def encode(
         self, encoding: Encoding, *, by_feature: bool = False, only: Sequence[int] | None = None
@@ -76,7 +85,8 @@ class StreamStore(RecordStore):
         workers = [_Worker(statistic) for _ in range(count_threads(self._n_jobs))]
         visits: Iterator[tuple[StoredShard, Native | None]]
         if any(shard.needs_values(self._state) for shard in self._shards):
-            visits = self._stream.again(self._shards)
+            again = self._stream.again(self._shards)
+            visits = watched(again, "reading", len(self._shards))
         else:
             visits = _with_a_look_ahead(self._shards)
 
@@ -86,6 +96,8 @@ class StreamStore(RecordStore):
             shard.add(self._state, statistic, worker.total, worker.buffers, frame)
 
         take_turns(work, workers, visits)
+        if self._bar is not None:
+            self._bar.advance()
         for worker in workers[1:]:
             workers[0].total += worker.total
         return workers[0].total
@@ -111,7 +123,7 @@ class _Stream:
         shards: list[StoredShard] = []
         n_rows = 0
         columns = self._reading.first_columns(self._source)
-        for block in blocks_of(self._source, columns):
+        for block in watched(blocks_of(self._source, columns), "checking"):
             shards.append(StoredShard(file, self._reading.target(block), n_rows))
             self._reading.check(block)
             if set(self._reading.columns) <= set(columns):

@@ -58,15 +58,8 @@ class ArrowSource(Source):
         import pyarrow as pa
 
         self._refuse_changed_files()
-        scanner = self._dataset.scanner(
-            columns=list(columns),
-            batch_size=BATCH_ROWS,
-            batch_readahead=1,
-            fragment_readahead=1,
-            fragment_scan_options=self._scan_options(),
-        )
         try:
-            for batch in scanner.to_batches():
+            for batch in self._record_batches(columns):
                 yield pa.Table.from_batches([batch])
         except (OSError, pa.ArrowException) as error:
             self._refuse_changed_files()
@@ -76,12 +69,19 @@ class ArrowSource(Source):
                 "the same columns and types"
             ) from None
 
-    def _scan_options(self) -> Any:
+    def _record_batches(self, columns: Sequence[str]) -> Iterator[Any]:
         import pyarrow.dataset as ds
 
-        if isinstance(getattr(self._dataset, "format", None), ds.ParquetFileFormat):
-            return ds.ParquetFragmentScanOptions(pre_buffer=False, buffer_size=BUFFER)
-        return None
+        parquet = isinstance(getattr(self._dataset, "format", None), ds.ParquetFileFormat)
+        options = ds.ParquetFragmentScanOptions(pre_buffer=False, buffer_size=BUFFER)
+        scanner = self._dataset.scanner(
+            columns=list(columns),
+            batch_size=BATCH_ROWS,
+            batch_readahead=1,
+            fragment_readahead=1,
+            fragment_scan_options=options if parquet else None,
+        )
+        yield from scanner.to_batches()
 
     def _stamps(self) -> list[tuple[Any, ...]]:
         """The size and the time of every file."""
@@ -182,6 +182,24 @@ class ParquetTable(ArrowSource):
                 "Parquet file, or a folder of such files and no others"
             ) from None
         super().__init__(dataset)
+
+    def _record_batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """File by file: a scanner would hold several row groups as a whole."""
+        import pyarrow as pa
+        import pyarrow.dataset as ds
+        import pyarrow.parquet as pq
+
+        schema = pa.schema([self._dataset.schema.field(name) for name in columns])
+        for fragment in self._dataset.get_fragments():
+            in_folders = ds.get_partition_keys(fragment.partition_expression)
+            inside = [name for name in columns if name not in in_folders]
+            with pq.ParquetFile(fragment.open(), pre_buffer=False, buffer_size=BUFFER) as file:
+                for batch in file.iter_batches(BATCH_ROWS, columns=inside):
+                    there = dict(zip(batch.schema.names, batch.columns, strict=True))
+                    for name in in_folders.keys() & set(columns):
+                        value = pa.scalar(in_folders[name], schema.field(name).type)
+                        there[name] = pa.repeat(value, batch.num_rows)
+                    yield pa.RecordBatch.from_pydict({n: there[n] for n in columns}, schema)
 
     def __repr__(self) -> str:
         return f"ParquetTable({str(self.path)!r})"

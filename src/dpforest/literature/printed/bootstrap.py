@@ -13,6 +13,7 @@ from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.privacy.desk import Desk, Draws
 from dpforest.records.blocks import Block, Members
 from dpforest.records.coins import Addresses
+from dpforest.records.local import LocalStore
 from dpforest.records.recipes import Binning, Trained
 from dpforest.trees.structure import Forest
 
@@ -27,6 +28,11 @@ def draw_bootstrap_samples(
     every tree saw every record once.
     """
     store = desk._store
+    if not isinstance(store, LocalStore):
+        raise TypeError(
+            "bootstrap samples are drawn from the whole table at once: fit this forest on a table "
+            "in memory"
+        )
     drawn = Bootstrap(
         next(store._numbers), n_trees, desk.draws, known, store._state.binning if known else None
     )
