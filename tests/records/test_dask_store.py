@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -46,7 +47,7 @@ def frame_of(table, cuts=(300, 300, 301, 900)):
     """A frame with partitions of different sizes, one of them without a record."""
     known = table.drop(columns="not read")
     borders = [0, *cuts, len(known)]
-    parts = [known[start:stop] for start, stop in zip(borders, borders[1:], strict=False)]
+    parts = [known[start:stop] for start, stop in pairwise(borders)]
     return dd.from_map(lambda part: part, parts, meta=known[:0])
 
 

@@ -30,6 +30,7 @@ class Choice(NamedTuple):
     def applied_to(self, blocks: Any) -> Any:
         """The blocks with the rows that are kept."""
         # A broadcast would bring the rows to the driver.
+        blocks = blocks.repartition(len(self.digests), *_NUMBER)
         joined = blocks.join(self.rows.hint("shuffle_hash"), _NUMBER, "left")
         return joined.mapInArrow(partial(tasks.keep, self.digests), tasks.KEPT)
 
@@ -39,9 +40,11 @@ def choose_records(
 ) -> Choice:
     """Choose of each person's records; raises where the source has changed."""
     claims = parts.mapInArrow(partial(tasks.claim, reading, roll.partitions), tasks.CLAIMED)
-    chosen = claims.repartition("person").mapInArrow(partial(tasks.choose, persons), tasks.CHOSEN)
-    lists = chosen.groupBy(*_NUMBER).agg({"rows": "collect_list"}).toDF(*_NUMBER, "rows")
-    rows = held.hold(lists)
+    n = len(roll.partitions)  # as many tasks as blocks, so that a task has about as many records
+    by_person = claims.repartition(n, "person")
+    chosen = by_person.mapInArrow(partial(tasks.choose, persons), tasks.CHOSEN)
+    by_block = chosen.repartition(n, *_NUMBER).groupBy(*_NUMBER).agg({"rows": "collect_list"})
+    rows = held.hold(by_block.toDF(*_NUMBER, "rows"))
     digests = {number: Frozen(0) for number in roll.partitions}
     found = collected(rows.mapInArrow(tasks.digest, ANSWER))
     for number, frozen in (one for some in found for one in some):

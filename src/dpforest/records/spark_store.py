@@ -2,9 +2,8 @@
 
 A *generation* is a frame of blocks brought up to recipes, which Spark keeps in memory or spills.
 A question is one job over it, which brings copies of the blocks up to what was released since.
-After
-so many rounds the next generation is kept instead, so that rounds do not become longer. Lost blocks
-are made anew from the source, which must give the same records.
+After so many rounds the next generation is kept instead, so that rounds do not become longer. Lost
+blocks are made anew from the source, which must give the same records.
 """
 
 from __future__ import annotations
