@@ -25,6 +25,7 @@ from tests.records.test_sources import (
     refused,
     table,
 )
+from tests.test_docs import run_blocks
 
 pytest.importorskip("pyspark", reason="needs Spark: pip install dpforest[spark]")
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support:FutureWarning")
@@ -256,7 +257,11 @@ def test_what_a_failing_frame_says_is_withheld(frame):
     assert "anna" not in said
 
 
-# Predictions
+# Predictions, the page
+
+
+def test_the_page_runs(spark):
+    run_blocks("docs/spark.md", {"spark": spark})
 
 
 def test_predictions_are_lazy_and_stand_beside_their_rows(frame, table):
