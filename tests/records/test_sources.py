@@ -315,6 +315,18 @@ def test_texts_that_spell_numbers_are_numbers(table, folder, tmp_path):
     assert_same(fitted(forest_of("flagship"), source, persons=False), expected)
 
 
+def test_categories_of_pandas_are_texts(table, folder, tmp_path):
+    """Written as dictionaries, of which every file has its own."""
+    numbered = table.astype({"town": "category", "ill": "category"})
+    (tmp_path / "numbered").mkdir()
+    for i, part in enumerate((numbered[:300], numbered[300:])):
+        cleaned = part.assign(town=part["town"].cat.remove_unused_categories())
+        pq.write_table(arrow(cleaned), tmp_path / "numbered" / f"{i}.parquet")
+    expected = fitted(forest_of("flagship"), ParquetTable(folder), persons=False)
+    found = fitted(forest_of("flagship"), ParquetTable(tmp_path / "numbered"), persons=False)
+    assert_same(found, expected)
+
+
 def test_a_source_without_records_is_refused(table, tmp_path):
     source = ParquetTable(in_files(table[:0], tmp_path / "table", ()))
     refused(forest_of("flagship"), source, SchemaError, "empty")
@@ -337,14 +349,7 @@ def test_a_source_that_is_cut_short_is_refused(table):
         readings.append(len(batch))
         return batch if len(readings) < 2 else batch[: 2 * BLOCK]
 
-    frame = pl.from_pandas(table.drop(columns="not read"))
-    pushed = dict.fromkeys(("predicate_pushdown", "projection_pushdown", "slice_pushdown"), False)
-    lazy = frame.lazy().map_batches(some, schema=frame.schema, **pushed)
-    with (
-        pytest.warns(RuntimeWarning, match="fit failed after it had spent"),
-        pytest.raises(SourceChangedError),
-    ):
-        forest_of("flagship").fit(lazy, "ill")
+    fails_in_the_middle(lazily(table, some))
 
 
 @pytest.mark.parametrize("change", ["removed", "another value", "a row more", "rows swapped"])
@@ -392,15 +397,14 @@ def disturbed_fit(source, monkeypatch, disturb):
     return forest
 
 
-def test_a_lazy_frame_with_a_random_filter_is_refused(table):
-    rng = np.random.default_rng(0)
-
-    def some(batch):
-        return batch.filter(pl.Series(rng.random(len(batch)) < 0.9))
-
+def lazily(table, change):
+    """A lazy frame whose rows are changed whenever it is collected."""
     frame = pl.from_pandas(table.drop(columns="not read"))
     pushed = dict.fromkeys(("predicate_pushdown", "projection_pushdown", "slice_pushdown"), False)
-    lazy = frame.lazy().map_batches(some, schema=frame.schema, **pushed)
+    return frame.lazy().map_batches(change, schema=frame.schema, **pushed)
+
+
+def fails_in_the_middle(lazy):
     forest = forest_of("flagship")
     with (
         pytest.warns(RuntimeWarning, match="fit failed after it had spent"),
@@ -408,6 +412,31 @@ def test_a_lazy_frame_with_a_random_filter_is_refused(table):
     ):
         forest.fit(lazy, "ill")
     assert 0 < forest.ledger_.epsilon < 1
+
+
+def test_a_lazy_frame_with_a_random_filter_is_refused(table):
+    rng = np.random.default_rng(0)
+
+    def some(batch):
+        return batch.filter(pl.Series(rng.random(len(batch)) < 0.9))
+
+    fails_in_the_middle(lazily(table, some))
+
+
+@pytest.mark.parametrize("column", ["age", "income", "ill"])
+def test_a_lazy_frame_with_other_values_in_each_reading_is_refused(table, column):
+    """As many records, the same values of all columns but one, of which one pair is swapped."""
+    readings = []
+
+    def swapped(batch):
+        readings.append(batch)
+        values = batch[column].to_list()
+        if len(readings) == 2:
+            other = next(i for i, value in enumerate(values) if value != values[0])
+            values[0], values[other] = values[other], values[0]
+        return batch.with_columns(pl.Series(column, values, batch[column].dtype))
+
+    fails_in_the_middle(lazily(table, swapped))
 
 
 def test_a_failed_fit_is_in_the_ledger_of_the_next(table, folder, monkeypatch):

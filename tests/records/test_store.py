@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from dpforest.literature.printed.tree_errors import ErrorsWithout
 from dpforest.losses import IntegerLoss, Logistic, Softmax, Squared
 from dpforest.privacy.mechanisms.draws import Draws
-from dpforest.records import statistics
+from dpforest.records import shards, statistics
 from dpforest.records.contingency import TableCounts
 from dpforest.records.local import LocalStore
 from dpforest.records.recipes import BehindError, Binning, Dealing, State
@@ -386,12 +386,12 @@ def test_of_kept_rows_the_places_in_the_table_count():
 class BrokenOff(RecordCount):
     """Fails on its way through the records."""
 
-    def add(self, block, total):
+    def add(self, *_, **__):
         raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("how", ["broken off", "pickled"])
-def test_scores_that_are_lost_are_those_of_all_released_trees_again(how):
+@pytest.mark.parametrize("how", ["broken off", "in the middle", "pickled"])
+def test_scores_that_are_lost_are_those_of_all_released_trees_again(how, monkeypatch):
     X, y = draw_records(np.random.default_rng(13), 40)
     statistic = GradientSums(OBLIVIOUS, IntegerLoss(Squared(), 2, 4096, 0.5, 0.37))
     rng = np.random.default_rng(14)
@@ -406,6 +406,11 @@ def test_scores_that_are_lost_are_those_of_all_released_trees_again(how):
         if turn == 1 and how == "broken off":
             with pytest.raises(KeyboardInterrupt):
                 stores[1].total(BrokenOff())
+        if turn == 1 and how == "in the middle":
+            with monkeypatch.context() as patch:
+                patch.setattr(shards, "add_tree_values", BrokenOff().add)
+                with pytest.raises(KeyboardInterrupt):
+                    stores[1].total(statistic)
         if turn == 2 and how == "pickled":
             stores[1].shards = pickle.loads(pickle.dumps(stores[1].shards))
         np.testing.assert_array_equal(stores[1].total(statistic), stores[0].total(statistic))

@@ -38,7 +38,7 @@ class ArrowSource(Source):
         import pyarrow.types as kinds
 
         def declared(kind: Any) -> ColumnType | None:
-            kind = kind.value_type if kinds.is_dictionary(kind) else kind
+            kind = _value_type(kind)
             if kinds.is_boolean(kind):
                 return "boolean"
             if kinds.is_integer(kind):
@@ -60,7 +60,7 @@ class ArrowSource(Source):
         self._refuse_changed_files()
         try:
             for batch in self._record_batches(columns):
-                yield pa.Table.from_batches([batch])
+                yield _plain(pa.Table.from_batches([batch]))
         except (OSError, pa.ArrowException) as error:
             self._refuse_changed_files()
             # What Arrow says may quote a value.
@@ -115,7 +115,8 @@ class ArrowSource(Source):
                         f"a file of the source has no column {name!r}, which others have: "
                         "write all files with the same columns"
                     )
-                if found.field(name).type != self._dataset.schema.field(name).type:
+                types = (schema.field(name).type for schema in (found, self._dataset.schema))
+                if len(set(map(_value_type, types))) > 1:
                     raise SchemaError(
                         f"column {name!r} has different types in different files of the source: "
                         "write all files with the same types"
@@ -189,7 +190,6 @@ class ParquetTable(ArrowSource):
         import pyarrow.dataset as ds
         import pyarrow.parquet as pq
 
-        schema = pa.schema([self._dataset.schema.field(name) for name in columns])
         for fragment in self._dataset.get_fragments():
             in_folders = ds.get_partition_keys(fragment.partition_expression)
             inside = [name for name in columns if name not in in_folders]
@@ -197,12 +197,28 @@ class ParquetTable(ArrowSource):
                 for batch in file.iter_batches(BATCH_ROWS, columns=inside):
                     there = dict(zip(batch.schema.names, batch.columns, strict=True))
                     for name in in_folders.keys() & set(columns):
-                        value = pa.scalar(in_folders[name], schema.field(name).type)
+                        value = pa.scalar(in_folders[name], self._dataset.schema.field(name).type)
                         there[name] = pa.repeat(value, batch.num_rows)
-                    yield pa.RecordBatch.from_pydict({n: there[n] for n in columns}, schema)
+                    yield pa.RecordBatch.from_pydict({name: there[name] for name in columns})
 
     def __repr__(self) -> str:
         return f"ParquetTable({str(self.path)!r})"
+
+
+def _value_type(kind: Any) -> Any:
+    """The type of the values, whether or not they are numbered in a dictionary."""
+    import pyarrow.types as kinds
+
+    return kind.value_type if kinds.is_dictionary(kind) else kind
+
+
+def _plain(table: Any) -> Any:
+    """The table without dictionaries: each file and batch has its own."""
+    for i, field in enumerate(table.schema):
+        if field.type != _value_type(field.type):
+            plain = table.column(i).cast(_value_type(field.type))
+            table = table.set_column(i, field.name, plain)
+    return table
 
 
 def source_of(dataset: Any) -> Source:
