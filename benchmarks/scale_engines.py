@@ -55,8 +55,8 @@ def fit(what, table, y, expected=None, disturb=None):
     same = "" if expected is None else f", the same model: {same_model(model, expected)}"
     print(
         f"{what}: a round {1000 * middle:.0f} ms (first ten {1000 * np.mean(seconds[:10]):.0f}, "
-        f"last ten {1000 * np.mean(seconds[-10:]):.0f}, shortest {1000 * min(seconds):.0f}, longest "
-        f"{1000 * max(seconds):.0f}), "
+        f"last ten {1000 * np.mean(seconds[-10:]):.0f}, shortest {1000 * min(seconds):.0f}, "
+        f"longest {1000 * max(seconds):.0f}), "
         f"{len(seconds)} rounds, fit {whole:.1f} s{same}; load {os.getloadavg()[0]:.1f}",
         flush=True,
     )

@@ -2,10 +2,10 @@
 
     python -m benchmarks.scale plan
 
-Simulated event by event: a scheduler sends out one task after another, each goes to the core that is
-free first, and a task that adds up answers waits for those it needs. The cost of a row and of a task
-were measured on one machine; a scheduler that needs 1 ms a task, as Dask's manual says of its own, and
-a network of 1 GB/s are assumed.
+Simulated event by event: a scheduler sends out one task after another, each goes to the core that
+is free first, and a task that adds up answers waits for those it needs. The cost of a row and of a
+task were measured on one machine; a scheduler that needs 1 ms a task, as Dask's manual says of its
+own, and a network of 1 GB/s are assumed.
 """
 
 import heapq
@@ -54,8 +54,8 @@ LARGE = 100 * 1_024 * 2 * 8  # bytes: leaves of 100 trees of depth 10, two class
 def table():
     """Rounds of clusters of all sizes, and large answers with a tree and without, for the docs."""
     print(
-        "| records | cores | partitions | a round | 80 rounds | an answer of 1.6 MB: with the tree | "
-        "without | the driver gets |"
+        "| records | cores | partitions | a round | 80 rounds | answers of 1.6 MB: with the tree "
+        "| without | the driver gets |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for plan in (
