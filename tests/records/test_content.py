@@ -73,6 +73,11 @@ def test_what_was_frozen_stays():
     frozen.check(4)
     frozen.check(4, some)
     frozen.check(4, some)
+    late = Frozen(4, Y)
+    late.check(4, some, Y)
+    for target in (Y[::-1], 1 - Y):
+        with pytest.raises(SourceChangedError):
+            late.check(4, some, target)
     for n_rows, other in ((3, None), (5, some), (4, some[::-1]), (4, some + 1)):
         with pytest.raises(SourceChangedError, match="changed during the fit"):
             frozen.check(n_rows, other)

@@ -54,9 +54,9 @@ def content_hashes(
     return hashes
 
 
-def fingerprint(hashes: Addresses) -> bytes:
-    """The digest of a partition: of what its records say, in their order."""
-    return blake2b(hashes.tobytes(), digest_size=16).digest()
+def fingerprint(values: NDArray[Any]) -> bytes:
+    """The digest of a partition: of what its records say, or of their targets, in their order."""
+    return blake2b(values.tobytes(), digest_size=16).digest()
 
 
 class Frozen:
@@ -66,16 +66,24 @@ class Frozen:
     ----------
     n_rows : int
         How many records it has.
+    target : ndarray, optional
+        Their targets, where these were read before the rest.
     """
 
-    def __init__(self, n_rows: int) -> None:
+    def __init__(self, n_rows: int, target: NDArray[Any] | None = None) -> None:
         self.n_rows = n_rows
+        self._target = None if target is None else fingerprint(target)
         self._print: bytes | None = None
 
-    def check(self, n_rows: int, hashes: Addresses | None = None) -> None:
+    def check(
+        self, n_rows: int, hashes: Addresses | None = None, target: NDArray[Any] | None = None
+    ) -> None:
         """SourceChangedError unless the records are those of the first time."""
         found = None if hashes is None else fingerprint(hashes)
-        if n_rows != self.n_rows or (self._print and found and found != self._print):
+        same = n_rows == self.n_rows and (not self._print or not found or found == self._print)
+        if target is not None and self._target is not None:
+            same = same and fingerprint(target) == self._target
+        if not same:
             raise SourceChangedError(CHANGED)
         self._print = self._print or found
 

@@ -79,8 +79,8 @@ class Reading:
     def frozen_frame(self, part: Any, frozen: Frozen) -> Frame:
         """The features of a part; SourceChangedError unless its records are those frozen."""
         frozen.check(nw.from_native(part, eager_only=True).shape[0])
-        frame = self.frame(part)
-        frozen.check(frame.n_rows, self.contents(frame, self.target(part)))
+        frame, target = self.frame(part), self.target(part)
+        frozen.check(frame.n_rows, self.contents(frame, target), target)
         return frame
 
     def contents(self, frame: Frame, target: Target) -> Addresses:

@@ -49,7 +49,7 @@ class StoredShard:
     """
 
     def __init__(self, file: PrivateFile, target: NDArray[Any], first: int) -> None:
-        self.frozen = Frozen(len(target))
+        self.frozen = Frozen(len(target), target)
         self.first = first
         self._file = file
         self._stored: dict[Field, Stored] = {}
