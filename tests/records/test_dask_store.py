@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpforest import SchemaError, SourceChangedError, evaluate
-from dpforest.privacy.desk import Desk
+from tests.records.looks import at_look
 from tests.records.test_sources import (
     CLASSES,
     FORESTS,
@@ -50,19 +50,6 @@ def frame_of(table, cuts=(300, 300, 301, 900)):
     borders = [0, *cuts, len(known)]
     parts = [known[start:stop] for start, stop in pairwise(borders)]
     return dd.from_map(lambda part: part, parts, meta=known[:0])
-
-
-def at_look(monkeypatch, number, do):
-    """Do something when a fit is about to look at the records for the n-th time."""
-    total, looks = Desk.total, []
-
-    def watched(self, statistic):
-        looks.append(statistic)
-        if len(looks) == number:
-            do()
-        return total(self, statistic)
-
-    monkeypatch.setattr(Desk, "total", watched)
 
 
 def kill_workers(client, n):

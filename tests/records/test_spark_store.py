@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpforest import SchemaError, SourceChangedError
-from tests.records.test_dask_store import at_look
+from tests.records.looks import at_look
 from tests.records.test_sources import (
     CLASSES,
     N,

@@ -94,6 +94,11 @@ class DaskStore(RecordStore):
                 break
             if found.blank:
                 self._shards = {}
+        else:
+            raise RuntimeError(
+                "workers of Dask were lost again and again: there is no total; see that they have "
+                "memory for their partitions, and fit again"
+            )
         total = self._roll.total(add_up(answers))
         self._up_to = self._state
         return total
