@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from dpforest.schema import Schema
 from dpforest.tables.encode import Encoding
 from dpforest.tables.spark_source import SparkSource
 
-FAN_IN = 64  # answers that a task adds up, so that the driver does not get those of all blocks
+FAN_IN = 64  # answers that a task adds up, so that the driver does not get all of them
 ROUNDS_KEPT = 20  # after which scores are kept
 LINEAGE = 10  # generations that follow each other before one is made from the source
 
@@ -56,6 +57,7 @@ class SparkStore(RecordStore):
     def __init__(self, source: SparkSource, reading: Reading, persons: Persons | None) -> None:
         super().__init__()
         self._reading = reading
+        self._name = uuid4().hex  # what tells this fit from others, where its scores are
         self._held = Held()
         self._close = weakref.finalize(self, self._held.give_back)
         columns = [*reading.columns, *filter(None, [reading.groups])]
@@ -114,10 +116,11 @@ class SparkStore(RecordStore):
 
     def _ask(self, now: Generation, statistic: Statistic) -> Answer:
         """Add up what all blocks say, those of a task on its executor."""
-        work = partial(tasks.answer, self._state.since(now.state), statistic)
+        work = partial(tasks.answer, self._name, self._state.since(now.state), statistic)
         answers = now.frame.mapInArrow(work, ANSWER)
-        if len(self._roll.partitions) > FAN_IN:
-            n_groups = -(-len(self._roll.partitions) // FAN_IN)
+        n_answers = len({partition for partition, _ in self._roll.partitions})
+        if n_answers > FAN_IN:
+            n_groups = -(-n_answers // FAN_IN)
             answers = answers.repartition(n_groups).mapInArrow(tasks.together, ANSWER)
         return add_up(collected(answers))
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pyspark import TaskContext
 
 from dpforest.exceptions import SourceChangedError
-from dpforest.records import remote
+from dpforest.records import remote, spark_memory
 from dpforest.records.answers import Answer, Failure, Number, Partition, add_up
 from dpforest.records.content import CHANGED, Frozen
 from dpforest.records.reading import Reading
@@ -92,11 +92,17 @@ def advance(state: State, batches: Batches) -> Batches:
         yield _kept(number, made)
 
 
-def answer(state: State, statistic: Statistic, batches: Batches) -> Batches:
+def answer(fit: str, state: State, statistic: Statistic, batches: Batches) -> Batches:
     """What all blocks of a task add to a total."""
     found = Answer()
-    for _, kept in _rows(batches):
-        found = add_up([found, remote.answer(_load(kept), state, statistic)])
+    for number, kept in _rows(batches):
+        made = _load(kept)
+        if isinstance(made, remote.Kept):
+            spark_memory.recall(fit, number, made.shard, state)
+        one = remote.answer(made, state, statistic)
+        if isinstance(made, remote.Kept) and one.total is not None:
+            spark_memory.remember(fit, number, made.shard)
+        found = add_up([found, one])
     yield _one([pickle.dumps(found)])
 
 
