@@ -81,8 +81,8 @@ def fit(what, table, y, expected=None, disturb=None):
         f"{what}: a round {1000 * middle:.0f} ms (first ten {1000 * seconds[:10].mean():.0f}, "
         f"last ten {1000 * seconds[-10:].mean():.0f}, shortest {1000 * seconds.min():.0f}, "
         f"longest {1000 * seconds.max():.0f}), of the processors {1000 * np.median(work):.0f} ms "
-        f"(last ten {1000 * work[-10:].mean():.0f}); {len(seconds)} rounds, fit {whole:.1f} s{same}; "
-        f"load {os.getloadavg()[0]:.1f}",
+        f"(last ten {1000 * work[-10:].mean():.0f}); {len(seconds)} rounds, fit {whole:.1f} s"
+        f"{same}; load {os.getloadavg()[0]:.1f}",
         flush=True,
     )
     return model, middle, float(seconds.max()) - middle
