@@ -8,7 +8,8 @@ PYTEST_JOBS ?= 2
 .PHONY: demo test test-data test-spark lint mutants docs bench bench-accuracy audit clean
 
 demo: $(STAMPS)/package
-	$(BIN)/dpforest demo
+	mkdir -p build
+	$(BIN)/dpforest demo --report build/demo-report.html --force
 
 test: lint
 	$(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile

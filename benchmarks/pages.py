@@ -7,6 +7,8 @@ import contextlib
 import io
 import os
 import re
+import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
+from PIL import Image
 
 from dpforest import PrivateForestClassifier, datasets
 from dpforest.cli import demo
@@ -24,8 +27,12 @@ PAGES = (
     "docs/getting-started.md",
     "docs/flagship.md",
     "docs/evaluation.md",
+    "docs/choice.md",
+    "docs/imbalance.md",
+    "docs/small-data.md",
     "docs/budget.md",
     "docs/scale.md",
+    "docs/report.md",
     "docs/contributing.md",
 )
 PRICES = "docs/flagship.md"
@@ -75,6 +82,27 @@ def draw() -> None:
     for feature, ax in zip(EFFECTS, axes, strict=True):
         forest.plot_effect(feature, ax=ax).label_outer()
     figure.savefig(IMAGES / "effects.png", dpi=80)
+    draw_report()
+
+
+def draw_report() -> None:
+    """Draw the top of a report, where a browser is installed."""
+    browser = shutil.which("chromium")
+    if browser is None:
+        print("docs/images/report.png is left as it is: chromium is not installed")
+        return
+    census = datasets.make_census(20_000, random_state=0)
+    forest = PrivateForestClassifier(epsilon=1.0, schema=census.schema).fit(census.X, census.y)
+    with tempfile.TemporaryDirectory() as folder:
+        forest.save(f"{folder}/model.dpforest", table="census 2026")
+        forest.report(file=f"{folder}/model.dpforest").save(f"{folder}/report.html")
+        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+        size, shot = "--window-size=1280,1180", f"--screenshot={folder}/report.png"
+        page = [f"--user-data-dir={folder}/user", size, shot, f"file://{folder}/report.html"]
+        subprocess.run([browser, *flags, *page], check=True, capture_output=True)
+        with Image.open(f"{folder}/report.png") as picture:
+            small = picture.convert("RGB").resize((960, 885)).quantize(64)
+            small.save(IMAGES / "report.png", optimize=True)
 
 
 def main() -> None:

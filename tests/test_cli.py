@@ -90,7 +90,8 @@ def test_demo_prints_accuracies_and_the_ledger(monkeypatch, with_frames):
 @pytest.mark.parametrize("output", ["predictions.csv", "predictions.parquet"])
 def test_fit_and_predict_are_the_librarys(folder, table, output):
     run_well(*fit_arguments(folder, table, "again.dpforest"))
-    run_well("predict", folder / "again.dpforest", folder / table, "-o", folder / output)
+    arguments = ["predict", folder / "again.dpforest", folder / table, "-o", folder / output]
+    run_well(*arguments, "--force")
     census = make_census(600, random_state=0)
     forest = PrivateForestClassifier(schema=census.schema, random_state=0)
     expected = forest.fit(census.X, census.y).predict(census.X).tolist()
@@ -104,7 +105,8 @@ def test_other_readers_give_the_same_model(folder, monkeypatch, backend):
     first, other = load_model(folder / "model.dpforest"), load_model(folder / "other.dpforest")
     np.testing.assert_array_equal(first.forest_.values, other.forest_.values)
     output = folder / "other.csv"
-    run_well("predict", folder / "other.dpforest", folder / "census.csv.gz", "-o", output)
+    arguments = ["predict", folder / "other.dpforest", folder / "census.csv.gz", "-o", output]
+    run_well(*arguments, "--force")
     assert set(column(output, "prediction")) <= {"<=50K", ">50K"}
 
 
@@ -114,6 +116,40 @@ def test_probabilities_have_a_column_for_each_class(folder):
     run_well("predict", model, folder / "census.csv", "-o", output, "--probabilities")
     low, high = (np.array(column(output, name), float) for name in ("<=50K", ">50K"))
     np.testing.assert_allclose(low + high, 1)
+
+
+def test_cells_of_csv_are_read_as_the_classes_of_the_schema(tmp_path):
+    table = pd.DataFrame({"x0": np.arange(40) / 40, "y": np.arange(40) % 2})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    features = (NumericFeature("x0", 0, 1),)
+    Schema(features, Target("y", classes=(0, 1))).save(tmp_path / "numbers.json")
+    Schema(features, Target("y", classes=("0", "1"))).save(tmp_path / "texts.json")
+    for name, kind in (("numbers", "i"), ("texts", "U")):
+        model = tmp_path / f"{name}.dpforest"
+        run_well("fit", tmp_path / "t.csv", "--schema", tmp_path / f"{name}.json", "-o", model)
+        assert load_model(model).classes_.dtype.kind == kind
+        run_well("evaluate", model, tmp_path / "t.csv", "--epsilon", 1)
+    refused = run(
+        "fit", tmp_path / "t.parquet", "--schema", tmp_path / "texts.json", "-o", tmp_path / "m"
+    )
+    assert refused.exit_code == 1
+    assert "in another type" in refused.stderr
+
+
+def test_plan_says_what_to_expect_and_reads_no_record(tmp_path):
+    features = (NumericFeature("x0", 0, 1), NumericFeature("x1", 0, 1))
+    Schema(features, Target("y", classes=(0, 1))).save(tmp_path / "s.json")
+    asked = ["plan", "--schema", tmp_path / "s.json", "--rows", 200, "--seeds", 1]
+    forest = ["--estimator", "RandomDecisionForestClassifier"]
+    printed = run_well(*asked, *forest, "--epsilon", 0.1, 0.5, 2).stdout
+    assert [line.split("  ")[0] for line in printed.splitlines()[2:]] == [
+        "knows no feature", "epsilon = 0.1", "epsilon = 0.5", "epsilon = 2", "not private"
+    ]  # fmt: skip
+    rows = json.loads(run_well(*asked, *forest, "--epsilon", 1, "--json").stdout)["rows"]
+    assert 0 <= rows["epsilon = 1"]["all"]["low"] <= rows["epsilon = 1"]["all"]["high"] <= 1
+    refused = run(*asked, *forest, "--delta", 0.1)
+    assert "no --delta" in refused.stderr
 
 
 def test_fit_and_explain_print_the_ledger(folder):
@@ -311,7 +347,8 @@ def test_signing_without_the_extra_says_what_to_install(signed, monkeypatch):
     model, secret, public = signed
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives", None)
     for command, key in (("sign", secret), ("verify", public)):
-        result = run(command, model, "--key", key)
+        again = ["--force"] if command == "sign" else []
+        result = run(command, model, "--key", key, *again)
         assert result.exit_code == 1
         assert "pip install 'dpforest[sign]'" in result.stderr
 
@@ -439,10 +476,12 @@ ERRORS = {
         ["census.csv", "--groups", "id", "--max-records-per-group", 2],
         "no column 'id'",
     ),
-    "groups without a bound": (["census.csv", "--groups", "person"], "max_records_per_group"),
+    "groups without a bound": (["census.csv", "--groups", "person"], "--max-records-per-group"),
     "negative epsilon": (["census.csv", "--epsilon", -1], "epsilon must be positive"),
     "unknown estimator": (["census.csv", "--estimator", "Oak"], "RandomDecisionForestClassifier"),
     "no estimator by itself": (["census.csv", "--estimator", "BoostedForest"], "is not known"),
+    "keeps the records": (["census.csv", "--estimator", "MatrixForestPredictor"], "is not known"),
+    "a base of some": (["census.csv", "--estimator", "VotingForest"], "is not known"),
     "delta of one": (["census.csv", "--delta", 1], "delta must be"),
     "no delta to set": (
         ["census.csv", "--delta", 1e-6, "--estimator", "RandomDecisionForestClassifier"],

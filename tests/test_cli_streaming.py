@@ -63,7 +63,15 @@ def test_a_model_is_that_of_the_file_in_memory(folder, table, persons, all_large
 @pytest.mark.parametrize("table", ["census.csv", "census.csv.gz", "census.parquet", "census"])
 def test_predictions_are_those_of_the_file_in_memory(folder, table, output, options, all_large):
     model = load_model(folder / "model.dpforest")
-    run_well("predict", folder / "model.dpforest", folder / table, "-o", folder / output, *options)
+    run_well(
+        "predict",
+        folder / "model.dpforest",
+        folder / table,
+        "-o",
+        folder / output,
+        "--force",
+        *options,
+    )
     read = pd.read_parquet if output.endswith("parquet") else pd.read_csv
     found = read(folder / output)
     X = pd.read_parquet(folder / "census.parquet")[list(model.schema_.feature_names)]

@@ -170,6 +170,8 @@ def test_import_contracts_hold():
         ("literature/making.py", "from dpforest.records.statistics import RecordCount"),
         ("evaluation/scores.py", "from dpforest.records.outcomes import class_outcomes"),
         ("evaluation/scores.py", "from dpforest.privacy.mechanisms import noise"),
+        ("search/trials.py", "from dpforest.records.parts import held_out"),
+        ("search/plan.py", "from dpforest.privacy.mechanisms.additive import AdditiveNoise"),
         ("privacy/desk.py", "from dpforest.forests import random"),
         ("records/store.py", "from dpforest.privacy.accounts import ledger"),
         ("tables/encode.py", "from dpforest.records import store"),

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpforest import audit, datasets, literature, report, reproduce
-    from dpforest.evaluation import Evaluation, evaluate, tune_threshold
+    from dpforest.evaluation import Evaluation, evaluate, plan, tune_threshold
     from dpforest.exceptions import (
         BudgetExceededError,
         BudgetFileError,
         InnerFitsWarning,
+        LittleSignalWarning,
         ModelFileError,
         NoGuaranteeWarning,
         PrivacyLeakWarning,
         SchemaError,
         SourceChangedError,
+        WeakGuaranteeWarning,
     )
     from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
     from dpforest.forests.greedy import GreedyForestClassifier
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from dpforest.privacy.accounts.ledger import Ledger
     from dpforest.privacy.accounts.protection import Protection
     from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
+    from dpforest.search import PrivateSearchCV
     from dpforest.tables.arrow_source import ParquetTable
 
 __version__ = "0.1.0"
@@ -43,6 +46,7 @@ __all__ = [
     "GreedyForestClassifier",
     "InnerFitsWarning",
     "Ledger",
+    "LittleSignalWarning",
     "MatrixForestClassifier",
     "MatrixForestPredictor",
     "MedianForestClassifier",
@@ -54,33 +58,38 @@ __all__ = [
     "PrivacyLeakWarning",
     "PrivateForestClassifier",
     "PrivateForestRegressor",
+    "PrivateSearchCV",
     "Protection",
     "RandomDecisionForestClassifier",
     "Schema",
     "SchemaError",
     "SourceChangedError",
     "Target",
+    "WeakGuaranteeWarning",
     "audit",
     "datasets",
     "evaluate",
     "literature",
     "load_model",
+    "plan",
     "report",
     "reproduce",
     "tune_threshold",
 ]
 
 _ROOMS = {
-    "evaluation": ("Evaluation", "evaluate", "tune_threshold"),
+    "evaluation": ("Evaluation", "evaluate", "plan", "tune_threshold"),
     "exceptions": (
         "BudgetExceededError",
         "BudgetFileError",
         "InnerFitsWarning",
+        "LittleSignalWarning",
         "ModelFileError",
         "NoGuaranteeWarning",
         "PrivacyLeakWarning",
         "SchemaError",
         "SourceChangedError",
+        "WeakGuaranteeWarning",
     ),
     "forests.saving": ("load_model",),
     "forests.boosted": ("PrivateForestClassifier", "PrivateForestRegressor"),
@@ -94,6 +103,7 @@ _ROOMS = {
     "privacy.accounts.protection": ("Protection",),
     "schema": ("CategoricalFeature", "NumericFeature", "Schema", "Target"),
     "tables.arrow_source": ("ParquetTable",),
+    "search": ("PrivateSearchCV",),
 }
 _HOME = {name: f"dpforest.{room}" for room, names in _ROOMS.items() for name in names}
 

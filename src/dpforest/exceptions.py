@@ -13,6 +13,14 @@ class InnerFitsWarning(UserWarning):
     """A fit is one of several of a search or an ensemble, and no budget adds them up."""
 
 
+class LittleSignalWarning(UserWarning):
+    """The records and the budget are unlikely to carry a model that knows more than shares."""
+
+
+class WeakGuaranteeWarning(UserWarning):
+    """Epsilon or delta is so large that the guarantee says next to nothing."""
+
+
 class BudgetExceededError(RuntimeError):
     """A release would cost more than the budget has left; nothing was read or released."""
 

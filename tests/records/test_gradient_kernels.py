@@ -18,14 +18,15 @@ from dpforest.records import gradient_kernels as kernels
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
-def integers_of(loss, scores, target, limits=None):
+def integers_of(loss, scores, target, limits=None, weights=()):
     """Gradients, shape (n_outputs, n), and Hessians, shape (n,), that the kernel makes."""
     scores = np.asarray(scores, np.float32)
     slopes, curvatures = np.empty(scores.shape), np.empty(scores.shape[1])
     target = np.asarray(target, np.float64 if isinstance(loss.loss, Squared) else np.int32)
     loss.loss.derivatives(scores, target, slopes, curvatures)
     packed = np.full(scores.shape, -1, np.int64)
-    kernels.pack_gradients(slopes, curvatures, limits or loss.limits, loss.norm, packed)
+    weights = np.asarray(weights, np.float64)
+    kernels.pack_gradients(slopes, curvatures, weights, limits or loss.limits, loss.norm, packed)
     assert (packed[1:] & ((1 << kernels.HESSIAN_BITS) - 1) == 0).all()
     return packed >> kernels.HESSIAN_BITS, packed[0] & ((1 << kernels.HESSIAN_BITS) - 1)
 
@@ -99,6 +100,31 @@ def test_a_lying_bound_is_caught_record_by_record(question, factor, which):
     assert lengths(loss, gradients, hessians).max() <= limit(loss)
 
 
+@settings(max_examples=200, deadline=None)
+@given(
+    questions(),
+    st.lists(
+        st.sampled_from([0.0, 0.3, 1.0, 7.0, 1e9, math.inf, math.nan, -1.0]), min_size=6, max_size=6
+    ),
+)
+def test_no_weight_makes_a_record_longer_than_the_grid(question, weights):
+    loss, scores, target = question
+    gradients, hessians = integers_of(loss, scores, target, weights=weights[: len(target)])
+    assert lengths(loss, gradients, hessians).max() <= limit(loss)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_control_a_weight_beyond_its_bound_is_dropped(norm):
+    loss = IntegerLoss(Logistic(), norm, 4096, clip=0.5, hessian_part=0.37)
+    scores, target = np.zeros((1, 3), np.float32), [0, 1, 1]
+    honest, _ = integers_of(loss, scores, target, weights=[1.0, 1.0, 0.5])
+    assert (honest != 0).all()
+    lied, lied_hessians = integers_of(loss, scores, target, weights=[1.0, 2.0, 0.5])
+    assert lied[0, 1] == 0
+    assert lied_hessians[1] == 0
+    np.testing.assert_array_equal(lied[:, [0, 2]], honest[:, [0, 2]])
+
+
 @pytest.mark.parametrize("norm", [1, 2])
 def test_control_the_guard_has_work_to_do_when_the_bound_lies(norm):
     loss = IntegerLoss(Squared(), norm, 1024, clip=1.0, hessian_part=0.5)
@@ -132,8 +158,11 @@ def test_integers_are_the_derivatives_cut_off_towards_zero(loss, seed):
         if isinstance(loss.loss, Squared)
         else rng.integers(0, max(2, loss.n_outputs), 50)
     )
-    got, got_hessians = integers_of(loss, scores, target)
+    weights = rng.choice([0.0, 0.25, 0.9, 1.0], 50) if seed % 2 else np.ones(50)
+    asked = weights if seed % 2 else ()
+    got, got_hessians = integers_of(loss, scores, target, weights=asked)
     gradients, hessians = clipped_derivatives(loss, scores, target)
+    gradients, hessians = gradients * weights, hessians * weights  # after clipping
     for exact, integers in (
         (gradients * loss.gradient_unit, got),
         (hessians * loss.hessian_unit, got_hessians),

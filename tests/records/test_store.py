@@ -32,6 +32,7 @@ from dpforest.records.statistics import (
     RecordCount,
     TargetCounts,
     TargetGrid,
+    WeightSum,
 )
 from dpforest.records.store import RecordStore
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
@@ -59,6 +60,7 @@ SAMPLINGS = ("shared", "disjoint", "without_replacement")
 LOSSES = (Logistic(), Softmax(CLASSES), Squared(0.5, 0.25))
 STATISTICS = [
     RecordCount(),
+    WeightSum(64),
     TargetCounts(0.0, 2.0, 5),
     BinCounts((2, 0), 6),
     TableCounts(((0,), (1, 2)), tuple(ENCODING.n_bins.tolist()), CLASSES),
@@ -81,7 +83,7 @@ class ListOfShards(RecordStore):
         super().__init__()
         firsts = np.cumsum([0, *(len(X) for X, _ in parts)])
         self.shards = [
-            (Shard(y, None, int(first), n_jobs=1), Frame(X))
+            (Shard(y, None, int(first), n_jobs=1, weight=weights(X)), Frame(X))
             for (X, y), first in zip(parts, firsts, strict=False)
         ]
 
@@ -103,7 +105,12 @@ def cut_up(X, y, cuts):
 
 
 def whole(X, y):
-    return LocalStore(Frame(X), y)
+    return LocalStore(Frame(X), y, weight=weights(X))
+
+
+def weights(X):
+    """A weight from 0 to 1 that belongs to the record, wherever it is kept."""
+    return X[:, 0].copy()
 
 
 def coins(seed=0):
@@ -155,13 +162,32 @@ def test_a_store_without_shards_totals_to_nothing():
     assert ListOfShards([]).total(RecordCount()).tolist() == [0]
 
 
+def test_a_weight_goes_with_its_record():
+    """A weight of 0 is as good as no record, one of 1 as good as no weight; also of kept rows."""
+    X, y = draw_records(np.random.default_rng(7), 300)
+    heavy = X[:, 0] < 0.5
+    for statistic in STATISTICS[-2:]:
+        stores = (
+            LocalStore(Frame(X), y, weight=heavy.astype(np.float64)),
+            LocalStore(Frame(X), y, keep=np.flatnonzero(heavy)),
+            LocalStore(Frame(X), y, keep=np.flatnonzero(heavy), weight=heavy.astype(np.float64)),
+        )
+        totals = []
+        for store in stores:
+            store.encode(ENCODING, by_feature=True)
+            store.start_scores(statistic.loss.n_outputs)
+            totals.append(store.total(statistic))
+        np.testing.assert_array_equal(totals[0], totals[1])
+        np.testing.assert_array_equal(totals[0], totals[2])
+
+
 def test_threads_do_not_change_a_total():
     """Scores of released trees included: 60,000 records, one thread and three."""
     X, y = draw_records(np.random.default_rng(5), 60_000)
     for statistic in STATISTICS[-2:]:
         totals = []
         for n_jobs in (1, 3):
-            store = LocalStore(Frame(X), y, n_jobs=n_jobs)
+            store = LocalStore(Frame(X), y, n_jobs=n_jobs, weight=weights(X))
             prepare(store, statistic)
             totals.append(store.total(statistic))
         np.testing.assert_array_equal(*totals)
@@ -170,7 +196,7 @@ def test_threads_do_not_change_a_total():
 def test_scores_are_those_of_the_released_trees():
     X, y = draw_records(np.random.default_rng(6), 500)
     statistic = GradientSums(OBLIVIOUS, IntegerLoss(Softmax(CLASSES), 2, 4096, 0.8, 0.37))
-    store = whole(X, y)
+    store = LocalStore(Frame(X), y)
     store.encode(ENCODING, by_feature=True)
     store.start_scores(CLASSES)
     before = store.total(statistic)

@@ -3,6 +3,7 @@
 from dpforest.audit.chains import Chain
 from dpforest.audit.controls import controls
 from dpforest.audit.controls_replay import replay_controls
+from dpforest.audit.controls_search import search_controls
 from dpforest.audit.distinguish import audit
 from dpforest.audit.exhaustive import ExhaustiveReport, exhaust
 from dpforest.audit.floating import attack_floating_point
@@ -12,6 +13,7 @@ from dpforest.audit.membership import MembershipReport, membership_inference
 from dpforest.audit.replay_report import ReplayReport
 from dpforest.audit.replaying import replay
 from dpforest.audit.report import AuditReport
+from dpforest.audit.searches import OneSearch, worst_gaussian_stopping, worst_pure_stopping
 from dpforest.audit.small import public_estimators, small_estimators, small_versions
 from dpforest.audit.worlds import SMALL_REGRESSION, SMALL_SCHEMA, Pair, Table, worst_pairs
 
@@ -24,6 +26,7 @@ __all__ = [
     "Game",
     "Mechanism",
     "MembershipReport",
+    "OneSearch",
     "Pair",
     "ReplayReport",
     "Table",
@@ -36,7 +39,10 @@ __all__ = [
     "public_estimators",
     "replay",
     "replay_controls",
+    "search_controls",
     "small_estimators",
     "small_versions",
+    "worst_gaussian_stopping",
     "worst_pairs",
+    "worst_pure_stopping",
 ]

@@ -137,8 +137,7 @@ def fit(model: PrivateEstimator, table: Table, draws: RecordingDraws) -> None:
     """Fit a model with draws that know what its ledger calls each release."""
     model._draws = draws
     draws.label = lambda: _latest(model)
-    persons = {} if table.groups is None else {"groups": table.groups}
-    model.fit(table.X, table.y, **persons)
+    model.fit(table.X, table.y, **table.beside)
 
 
 def answers(model: PrivateEstimator, questions: Sequence[Any]) -> list[Any]:

@@ -16,6 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 from dpforest.audit.chains import Chain
+from dpforest.audit.controls_weights import one_heavy_record, unbounded_weights
 from dpforest.audit.replay_report import ReplayReport
 from dpforest.audit.replaying import replay
 from dpforest.audit.worlds import SMALL_SCHEMA, Table
@@ -134,6 +135,12 @@ def replay_controls() -> dict[str, ReplayControl]:
             "an attribute of the model holds an exact number of records",
             _exact_attribute,
             lambda: replay(*one_more),
+        ),
+        ReplayControl(
+            "weights-without-their-bound",
+            "sample weights count as they are, whatever their bound",
+            unbounded_weights,
+            one_heavy_record,
         ),
     ]
     return {control.name: control for control in listed}

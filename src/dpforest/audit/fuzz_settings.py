@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,9 @@ COUNTS = (1, 2, 3)
 BOTH = (True, False)
 SLOW = ("kronecker", "p_identity", "mixture")  # strategies that search longest in large domains
 CHAINS = 0.15  # of the settings pay for their schema, and as many fail first
+FIRST_CLASS = {"first class": 5.0}  # stands for a weight of the first class of a schema
+CLASS_WEIGHTS = (None, None, "balanced", FIRST_CLASS)
+WEIGHTS = (0.0, 0.1, 1, 2.5, 1e9)  # of records; those above the bound count as the bound
 SHAPE: dict[str, tuple[Any, ...]] = {
     "n_estimators": (*COUNTS, "auto"),
     "max_depth": (*COUNTS, "auto"),
@@ -36,6 +39,7 @@ TREES: dict[str, tuple[Any, ...]] = {
     "leaves": ("counts", "label"),
     "voting": ("averaging", "majority", "weighted", "probabilistic", "most_confident"),
     "max_bins": (2, 5, 16),
+    "class_weight": CLASS_WEIGHTS,
 }
 MEDIAN: dict[str, tuple[Any, ...]] = {
     **SHAPE,
@@ -65,6 +69,7 @@ BOOSTED: dict[str, tuple[Any, ...]] = {
     "trees_per_round": (1, 2, "auto"),
     "n_hint": SHAPE["n_hint"],
     "warm_start": (False, False, True),
+    "max_sample_weight": (None, None, 1.0, 7.5),
 }
 OPTIONS: dict[str, dict[str, tuple[Any, ...]]] = {
     "RandomDecisionForestClassifier": {
@@ -88,7 +93,12 @@ OPTIONS: dict[str, dict[str, tuple[Any, ...]]] = {
         "sample_share": (0.5, 0.1, 0.9, 1.0),
         "second_phase": (0.0, 0.4),
     },
-    "MedianForestClassifier": {**MEDIAN, "leaves": TREES["leaves"], "voting": TREES["voting"]},
+    "MedianForestClassifier": {
+        **MEDIAN,
+        "leaves": TREES["leaves"],
+        "voting": TREES["voting"],
+        "class_weight": CLASS_WEIGHTS,
+    },
     "MedianForestRegressor": MEDIAN,
     "MatrixForestClassifier": {
         **MATRIX,
@@ -100,7 +110,7 @@ OPTIONS: dict[str, dict[str, tuple[Any, ...]]] = {
         "mode": ("batch", "subsample"),
         "epsilon_per_batch": (None, 0.02, 0.3),
     },
-    "PrivateForestClassifier": BOOSTED,
+    "PrivateForestClassifier": {**BOOSTED, "class_weight": CLASS_WEIGHTS},
     "PrivateForestRegressor": BOOSTED,
 }
 """What is drawn of the options of an estimator; one that is not named is fitted as it comes."""
@@ -165,6 +175,8 @@ def draw_setting(seed: int, number: int) -> Setting:
     chain = _draw_chain(rng, estimator, questions)
     both = [records.table("one"), records.table("other")]
     one, other = _tables(both, schema, kinds, strict=bool(chain.inferred))
+    if getattr(estimator, "max_sample_weight", None) is not None:
+        one, other = _with_weights(rng, [one, other], len(records.common), kinds[1])
     if rng.random() < 0.5:  # outputs are drawn with the odd record, or without it
         one, other = other, one
     where = f"{records.place}: {kinds[0]}, target {kinds[1]}"
@@ -205,6 +217,8 @@ def _draw_estimator(rng: Rng, name: str, persons: int | None) -> PrivateEstimato
     schema = draw_schema(rng, regression=is_regressor(kind()))
     while True:
         options = {key: pick(rng, values) for key, values in OPTIONS.get(name, {}).items()}
+        if options.get("class_weight") == FIRST_CLASS:
+            options["class_weight"] = {schema.classes[0]: FIRST_CLASS["first class"]}
         if options.get("strategy") in SLOW:
             options["features_per_ensemble"] = 2
         estimator = kind(
@@ -221,6 +235,14 @@ def _draw_estimator(rng: Rng, name: str, persons: int | None) -> PrivateEstimato
         except ValueError:
             continue
         return estimator
+
+
+def _with_weights(rng: Rng, tables: list[Table], common: int, kind: str) -> list[Table]:
+    """The same tables with a weight for each record: common records weigh the same in both."""
+    shared = [pick(rng, WEIGHTS) for _ in range(common)]
+    odd = [[pick(rng, WEIGHTS) for _ in range(len(table.y) - common)] for table in tables]
+    weights = put_columns([[*shared, *own] for own in odd], kind)
+    return [replace(table, sample_weight=own) for table, own in zip(tables, weights, strict=True)]
 
 
 def _tables(

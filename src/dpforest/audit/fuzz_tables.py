@@ -175,7 +175,8 @@ def _odd_record(rng: Rng, schema: Schema) -> Record:
     )
     target = pick(rng, _all_targets(schema))
     if rng.random() < 0.2:
-        target = _written_oddly(rng, target)
+        spelled = schema.target is not None and schema.target.classes is None
+        target = _written_oddly(rng, target, spelled=spelled)
     return (*values, target)
 
 
@@ -189,11 +190,14 @@ def _odd_value(rng: Rng, feature: Feature) -> Any:
     return pick(rng, (*missing, *unseen, "", _written_oddly(rng, known)))
 
 
-def _written_oddly(rng: Rng, value: Any) -> Any:
-    """The same value as a text, a float or a NumPy scalar, where it is a number."""
+def _written_oddly(rng: Rng, value: Any, *, spelled: bool = True) -> Any:
+    """The same value as a text, a float or a NumPy scalar, where it is a number.
+
+    Labels are not spelled: a text is refused where a number is declared.
+    """
     if isinstance(value, str):
         return value
-    forms: list[Any] = [str(value), np.asarray(value)[()]]
+    forms: list[Any] = [np.asarray(value)[()], *([str(value)] if spelled else [])]
     if float(value) == value:
         forms.append(float(value))
     return pick(rng, forms)

@@ -159,12 +159,14 @@ class _Reopening:
         self._draws = draws
         self._opened: Desk | None = None
 
-    def __call__(self, X: Any, y: Any, groups: Any, draws: Draws) -> Desk:
+    def __call__(
+        self, X: Any, y: Any, groups: Any, draws: Draws, sample_weight: Any = None
+    ) -> Desk:
         model = self._model
         # A schema that is read, or a draw among a person's records, belongs to every fit.
         again = groups is not None or model.schema is None
         if self._opened is None or again:
-            self._opened = type(model)._open(model, X, y, groups, self._draws)
+            self._opened = type(model)._open(model, X, y, groups, self._draws, sample_weight)
             return self._opened
         model.ledger_ = open_ledger(
             model.schema_,
@@ -200,8 +202,7 @@ def _width(parts: Sequence[Part]) -> int:
 
 
 def _fit(model: PrivateEstimator, table: Table) -> None:
-    persons = {} if table.groups is None else {"groups": table.groups}
-    model.fit(table.X, table.y, **persons)
+    model.fit(table.X, table.y, **table.beside)
 
 
 def _schema_of(estimator: PrivateEstimator) -> Schema:

@@ -92,6 +92,7 @@ class Script:
     releases: list[Release] = field(default_factory=list)
     coins: list[tuple[int, Integers]] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
+    apart: list[int] = field(default_factory=list)
 
     def losses_to(self, other: Script) -> list[Loss]:
         """What each release of this script and of another one tell."""
@@ -126,6 +127,11 @@ class RecordingDraws(Draws):
     def coins(self) -> Coins:
         """Coins that are written down, in the order of the records."""
         return CoinsInOrder(self.below, self.joins)
+
+    def apart(self, m: int) -> int:
+        """A draw in which no record has a part: the same with both tables."""
+        self.script.apart.append(self._apart(super().apart(m)))
+        return self.script.apart[-1]
 
     def joins(self, chances: Integers, out_of: int) -> NDArray[np.bool_]:
         """Common records by their coins, odd ones as the replay says."""
@@ -217,6 +223,9 @@ class RecordingDraws(Draws):
     def _coins(self, m: int, coins: Integers) -> Integers:
         return coins
 
+    def _apart(self, drawn: int) -> int:
+        return drawn
+
     def _joined(self, sample: Sample) -> NDArray[np.bool_]:
         return sample.common
 
@@ -269,6 +278,9 @@ class ForcedDraws(RecordingDraws):
         common = min(len(followed), len(coins) - self._seats.odd(len(coins)))
         coins[:common] = followed[:common]
         return coins
+
+    def _apart(self, drawn: int) -> int:
+        return int(self._next(self._followed.apart, self.script.apart))
 
     def _joined(self, sample: Sample) -> NDArray[np.bool_]:
         followed: Sample = self._next(self._followed.samples, self.script.samples)

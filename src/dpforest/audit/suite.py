@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from dpforest.audit.controls import controls
-from dpforest.audit.controls_replay import replay_controls
+from dpforest.audit.controls_replay import ReplayControl, replay_controls
+from dpforest.audit.controls_search import search_controls
 from dpforest.audit.distinguish import audit
 from dpforest.audit.exhaustive import exhaust
 from dpforest.audit.floating import attack_floating_point
@@ -23,8 +25,10 @@ from dpforest.audit.mechanisms import laplace_count
 from dpforest.audit.membership import membership_inference
 from dpforest.audit.replay_report import ReplayReport
 from dpforest.audit.report import AuditReport
+from dpforest.audit.searches import worst_gaussian_stopping, worst_pure_stopping
 from dpforest.audit.small import small_estimators
 from dpforest.forests.random import RandomDecisionForestClassifier
+from dpforest.privacy.accounts.stopping import Stopping
 from dpforest.schema import Schema
 from dpforest.schema.features import CategoricalFeature, Target
 
@@ -74,6 +78,7 @@ def _sections(trials: int, folder: Path, tick: Tick) -> Iterator[str]:
     yield _floating_point()
     yield _exhaustive()
     yield replays(REPLAYED_SETTINGS, tick)
+    yield searches()
     report = membership_inference()
     report.plot(folder / "membership.png")
     yield (
@@ -138,15 +143,8 @@ def _exhaustive() -> str:
 
 def replays(n_settings: int, tick: Tick) -> str:
     """The section about replays: controls, and random settings of everything."""
-    lines = [
-        "## Replay\n",
-        "The library broken on purpose, one thing at a time:\n",
-        "| control | flaw | claimed | largest loss | verdict |",
-        "|---|---|---|---|---|",
-    ]
-    for name, control in replay_controls().items():
-        report = control.replay()
-        lines.append(f"| {name} | {control.flaw} | {_replayed(report)} |")
+    lines = ["## Replay\n", "The library broken on purpose, one thing at a time:\n"]
+    lines += _broken(replay_controls())
     found = fuzz(n_settings, seed=0, tick=tick)
     broken = f"**{len(found.broken)}**" if found.broken else "none"
     lines.append(
@@ -156,6 +154,29 @@ def replays(n_settings: int, tick: Tick) -> str:
     )
     lines.append(found.table() + "\n")
     return "\n".join(lines)
+
+
+def searches() -> str:
+    """The section about searches: controls, and the exact law of the best of many trials."""
+    lines = ["## Searches\n", *_broken(search_controls())]
+    lines.append("\nThe best of a random number of trials, exactly, for trials as bad as can be:\n")
+    lines.append("```")
+    for eta, odds in product(map(Fraction, ("0", "1/2", "1")), (2, 20, 100)):
+        law = Stopping(eta, odds)
+        lines.append(f"{worst_pure_stopping(law, law.trial_epsilon(1.0))} [epsilon]")
+        mu = law.trial_mu(1.0, 1e-6)
+        lines.append(f"{worst_gaussian_stopping(law, mu, 1.0)} [delta at epsilon 1]")
+    return "\n".join([*lines, "```\n"])
+
+
+def _broken(listed: dict[str, ReplayControl]) -> list[str]:
+    """A table of controls."""
+    rows = [
+        f"| {name} | {control.flaw} | {_replayed(control.replay())} |"
+        for name, control in listed.items()
+    ]
+    head = "| control | flaw | claimed | largest loss | verdict |"
+    return [head, "|---|---|---|---|---|", *rows]
 
 
 def _replayed(report: ReplayReport) -> str:

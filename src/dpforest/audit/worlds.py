@@ -42,11 +42,20 @@ class Table:
     y : ndarray, shape (n,)
     groups : ndarray of int64, shape (n,), or None
         The person of each record, where persons are protected.
+    sample_weight : ndarray of float64, shape (n,), or None
+        The weight of each record, where records have weights.
     """
 
     X: NDArray[Any]
     y: NDArray[Any]
     groups: NDArray[np.int64] | None = None
+    sample_weight: NDArray[np.float64] | None = None
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """What ``fit`` is given beside X and y."""
+        known = {"groups": self.groups, "sample_weight": self.sample_weight}
+        return {name: values for name, values in known.items() if values is not None}
 
 
 @dataclass(frozen=True)

@@ -1,46 +1,57 @@
-"""``dpforest audit``: what a name on the command line means, and the audit with progress."""
+"""``dpforest audit``: try to catch a model at leaking more than it says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from dpforest.audit import AuditReport, Game, audit, controls, public_estimators, small_versions
-from dpforest.forests.base import PrivateEstimator
-from dpforest.forests.saving import load_model
-from dpforest.reproduce.progress import progress_bar
+import typer
 
-Audited = tuple[str, PrivateEstimator | Game]
+from dpforest.cli import inputs
+from dpforest.cli.commands import AsJson, Force, Seed, app
+from dpforest.cli.console import tell
 
 
-def find(model_or_name: str, epsilon: float | None, delta: float | None) -> list[Audited]:
-    """Return what is to be audited: a saved model, an estimator in small, or a broken control.
+@app.command()
+def audit(
+    model_or_name: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL_OR_NAME",
+            help="A saved model, the name of an estimator (audited in small), or of a control.",
+        ),
+    ],
+    epsilon: Annotated[
+        float | None, typer.Option(help="The claim to test; else what the ledger says.")
+    ] = None,
+    delta: Annotated[float | None, typer.Option(help="Goes with the claim.")] = None,
+    trials: Annotated[int, typer.Option(help="Fits, all in all.")] = 20_000,
+    confidence: Annotated[float, typer.Option(help="Of the lower bound on epsilon.")] = 0.999,
+    plot: Annotated[Path | None, typer.Option(help="Where to draw the scores, a .png.")] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+    random_state: Seed = None,
+) -> None:
+    """Try to catch a forest at leaking more than it says.
 
-    A budget that is given is that of an estimator in small; a model and a control have their own.
+    Exits with 1 when it does.
     """
-    if model_or_name in controls():
-        return [(model_or_name, controls()[model_or_name])]
-    if model_or_name in public_estimators():
-        asked = {"epsilon": epsilon, "delta": delta}
-        budget = {key: value for key, value in asked.items() if value is not None}
-        return list(small_versions(model_or_name, **budget))
-    if Path(model_or_name).is_file():
-        return [(model_or_name, load_model(model_or_name))]
-    known = ", ".join(sorted([*public_estimators(), *controls()]))
-    raise ValueError(
-        f"{model_or_name!r} is neither a saved model nor a known name; the names are: {known}"
-    )
+    from dpforest.cli import attacks
 
-
-def run(audited: list[Audited], trials: int, **options: Any) -> Iterator[AuditReport]:
-    """Audit one after the other, with a bar when a person watches."""
-    with progress_bar() as progress:
-        for label, target in audited:
-            task = progress.add_task(label, total=trials)
-
-            def tick(done: int, task: Any = task) -> None:
-                progress.advance(task, done)
-
-            yield audit(target, trials=trials, progress=tick, **options)
-            progress.remove_task(task)
+    if plot is not None:
+        inputs.check_new(plot, force, "--plot")
+    audited = attacks.find(model_or_name, epsilon, delta)
+    options = {"epsilon": epsilon, "delta": delta, "confidence": confidence}
+    found: list[dict[str, Any]] = []
+    for report in attacks.run(audited, trials, random_state=random_state, **options):
+        if not as_json:
+            typer.echo(str(report))
+        scores = {"scores": None}  # thousands of numbers, for pictures only
+        found.append(asdict(report) | scores | {"leaks": report.leaks, "verdict": report.verdict})
+        if plot is not None:
+            report.plot(plot)
+    if as_json:
+        tell(found)
+    if any(each["leaks"] for each in found):
+        raise typer.Exit(1)

@@ -1,12 +1,12 @@
 """``dpforest budget``: one budget for everything that is done with a table."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from dpforest.cli.console import tell
 from dpforest.exceptions import BudgetExceededError
 from dpforest.privacy.accounts.budget import Budget
 from dpforest.privacy.accounts.protection import Protection
@@ -18,7 +18,7 @@ app = typer.Typer(
 )
 
 BudgetIn = Annotated[Path, typer.Argument(metavar="FILE", help="A budget that create made.")]
-AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 
 @app.command()
@@ -37,15 +37,19 @@ def create(
         tuple[float, float],
         typer.Option(help="Epsilon and delta that Gaussian releases leave to pure ones."),
     ] = (0.0, 0.0),
+    as_json: AsJson = False,
 ) -> None:
-    """Make a budget."""
+    """Make a budget; one that is there is never overwritten, for it is the account."""
     protects = Protection(neighbors)
     if max_records_per_group is not None:
         protects = Protection(neighbors, "group", max_records_per_group)
     budget = Budget.create(
         path, epsilon=epsilon, delta=delta, table=table, protects=protects, set_aside=set_aside
     )
-    typer.echo(budget)
+    if as_json:
+        tell({"saved": str(path)} | budget.to_dict())
+    else:
+        typer.echo(budget)
 
 
 @app.command()
@@ -60,7 +64,7 @@ def show(
     more = budget.forecast(epsilon=epsilon, delta=delta)
     if as_json:
         asked = {"epsilon": epsilon, "delta": delta, "uses": more}
-        typer.echo(json.dumps(budget.to_dict() | {"forecast": asked}))
+        tell(budget.to_dict() | {"forecast": asked})
         return
     typer.echo(f"{budget}\nforecast: {more} more at epsilon = {epsilon:g}, delta = {delta:g}")
 
@@ -70,7 +74,7 @@ def history(path: BudgetIn, as_json: AsJson = False) -> None:
     """Print every use: who, what, when, which model, what it counts."""
     entries = Budget.open(path).history()
     if as_json:
-        typer.echo(json.dumps([asdict(entry) for entry in entries]))
+        tell([asdict(entry) for entry in entries])
         return
     for entry in entries:
         typer.echo(entry)
@@ -81,7 +85,7 @@ def check(path: BudgetIn, as_json: AsJson = False) -> None:
     """Check the file, every use and all sums; exits with 1 when something is wrong."""
     problems = Budget.open(path).check()
     if as_json:
-        typer.echo(json.dumps({"problems": problems}))
+        tell({"problems": problems})
     else:
         typer.echo("\n".join(problems) or "all is well: every use and all sums fit")
     if problems:

@@ -3,7 +3,8 @@
 import math
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from rich.table import Table
@@ -13,6 +14,7 @@ from dpforest.cli.console import watched
 from dpforest.datasets import Dataset, make_census
 from dpforest.forests.boosted import PrivateForestClassifier
 from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.report import Report
 from dpforest.tables.encode import Encoding
 from dpforest.tables.frames import Frame
 
@@ -37,7 +39,24 @@ class Demo:
 
     n_rows: int
     rows: tuple[Row, ...]
-    ledger: Ledger
+    forest: PrivateForestClassifier
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the forest that is shown has spent."""
+        return self.forest.ledger_
+
+    def report(self) -> Report:
+        """Make the report of the forest, evaluated on people drawn apart."""
+        from dpforest.evaluation import evaluate
+
+        test = make_census(min(self.n_rows, TEST_ROWS), random_state=1)
+        return self.forest.report(evaluation=evaluate(self.forest, test.X, test.y, epsilon=0.5))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the accuracies and the ledger for machines."""
+        rows = [asdict(row) for row in self.rows]
+        return {"rows": self.n_rows, "models": rows, "ledger": self.ledger.to_dict()}
 
     def title(self) -> str:
         """Say what was trained on what."""
@@ -78,9 +97,9 @@ def run(n_rows: int, random_state: int | None) -> Demo:
         seconds = (time.perf_counter() - start) / REPEATS
         rows.append(Row(label, float(np.mean(accuracies)), seconds))
         if epsilon == SHOWN:
-            ledger = model.ledger_
+            shown = model
     rows.append(_not_private(train, test))
-    return Demo(n_rows, tuple(rows), ledger)
+    return Demo(n_rows, tuple(rows), shown)
 
 
 def _not_private(train: Dataset, test: Dataset) -> Row:

@@ -3,8 +3,22 @@
 import dpforest
 from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
-from dpforest.forests.saving import estimators
 from dpforest.schema import Schema
+
+FLAGSHIPS = ("PrivateForestClassifier", "PrivateForestRegressor")
+OTHERS = (
+    "GreedyForestClassifier",
+    "MatrixForestClassifier",
+    "MedianForestClassifier",
+    "MedianForestRegressor",
+    "RandomDecisionForestClassifier",
+)
+"""All others that can be trained and saved: not the predictor, which keeps the records."""
+
+
+def offered() -> list[str]:
+    """The names that --estimator takes."""
+    return sorted([*FLAGSHIPS, *OTHERS])
 
 
 def flagship(schema: Schema) -> type[PrivateEstimator]:
@@ -15,10 +29,8 @@ def flagship(schema: Schema) -> type[PrivateEstimator]:
 
 def find(name: str) -> type[PrivateEstimator]:
     """Return an estimator by its name; ValueError with the known names otherwise."""
-    # Bases that estimators share and printed forests are registered as well: not for this.
-    known = {each: kind for each, kind in estimators().items() if each in dpforest.__all__}
-    if name not in known:
-        choices = ", ".join(sorted(known))
+    if name not in offered():
+        choices = ", ".join(offered())
         raise ValueError(f"--estimator {name!r} is not known; choose one of: {choices}")
-    kind: type[PrivateEstimator] = known[name]
+    kind: type[PrivateEstimator] = getattr(dpforest, name)
     return kind

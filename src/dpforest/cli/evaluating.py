@@ -9,8 +9,23 @@ from typing import Annotated
 import typer
 
 from dpforest.cli import budgets, inputs, tables
-from dpforest.cli.commands import Groups, MaxRecords, ModelIn, Seed, SharedBudget, TableIn, app
+from dpforest.cli.commands import (
+    AsJson,
+    Encoding,
+    Force,
+    Groups,
+    MaxRecords,
+    ModelIn,
+    Neighbours,
+    Seed,
+    Separator,
+    SharedBudget,
+    TableIn,
+    app,
+)
 from dpforest.cli.console import working
+from dpforest.cli.csv_layout import Asked
+from dpforest.forests.files import read_model
 from dpforest.forests.saving import load_model
 
 
@@ -25,20 +40,25 @@ def evaluate(
     ] = None,
     groups: Groups = None,
     max_records_per_group: MaxRecords = None,
+    neighbors: Neighbours = "add_remove",
     level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    as_json: AsJson = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A JSON file to write.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the output.")] = False,
+    force: Force = False,
     budget: SharedBudget = None,
     random_state: Seed = None,
 ) -> None:
-    """Measure a saved model on a private table; print figures, intervals and the ledger."""
+    """Measure a saved model on a private table, for a price.
+
+    Prints figures, intervals and the ledger.
+    """
     from dpforest.evaluation import evaluate as measure
 
     if output is not None:
-        tables.check_output(output)
         inputs.check_new(output, force)
     budgets.require_room(budget, epsilon, delta)
     forest = load_model(model)
@@ -46,21 +66,24 @@ def evaluate(
     person = [] if groups is None else [groups]
     names = forest.schema_.feature_names
     with working("reading"):
-        data = tables.read_table(table, [*names, column, *person])
+        data = tables.read_table(table, [*names, column, *person], Asked(separator, encoding))
     with working("evaluating"):
         found = measure(
             forest,
             data.select(names),
-            data.column(column),
+            inputs.labels_of(data, column, forest.schema_),
             epsilon=epsilon,
             delta=delta,
             groups=None if groups is None else data.column(groups),
             max_records_per_group=max_records_per_group,
+            neighbors=neighbors,
             level=level,
             budget=budget,
             random_state=random_state,
         )
-    written = json.dumps(found.to_dict(), indent=2, ensure_ascii=False)
+    # The model by its digest: a report takes the evaluation of no other.
+    measured = {"model": read_model(model).digest} | found.to_dict()
+    written = json.dumps(measured, indent=2, ensure_ascii=False)
     # Printed first: what is paid for must not be lost to a full disk.
     typer.echo(written if as_json else f"{found}\n\n{found.ledger.explain()}")
     if output is not None:

@@ -3,7 +3,7 @@
 import json
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,12 @@ from dpforest.cli import estimators
 from dpforest.cli.tables import InputTable, is_parquet, with_guessed_numbers
 from dpforest.exceptions import SchemaError
 from dpforest.forests.base import PrivateEstimator
+from dpforest.forests.files import read_model
+from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.schema import Schema
 from dpforest.schema.column_types import Types, check_types
 from dpforest.tables.arrow_source import ParquetTable
+from dpforest.tables.labels import spelled_classes
 
 LEAK = "read_from_data"
 """The key of a starter schema that must go before it is trained with."""
@@ -48,6 +51,14 @@ def target_column(schema: Schema, asked: str | None) -> str:
             f"--target {name!r} is also a feature of the schema: take it out of the features"
         )
     return name
+
+
+def labels_of(table: InputTable, name: str, schema: Schema) -> Any:
+    """Return the target; the cells of a CSV file are texts, and read as the schema's classes."""
+    column = table.column(name)
+    if schema.target is None or schema.target.classes is None or is_parquet(table.source):
+        return column
+    return spelled_classes(column, schema.target.classes)
 
 
 def build(
@@ -107,6 +118,49 @@ def column_types(options: Sequence[str], table: Path) -> Types:
     return types
 
 
+def declared_categories(options: Sequence[str]) -> dict[str, list[str]]:
+    """Read --categories: column=a,b,c, a column each."""
+    pairs = [option.partition("=") for option in options]
+    if not all(name and values for name, _, values in pairs):
+        raise ValueError(
+            "--categories: expected column=a,b,c, and the option again for another column"
+        )
+    return {name: values.split(",") for name, _, values in pairs}
+
+
+def check_ids(names: Sequence[str], answers: Sequence[str]) -> None:
+    """Refuse a column to carry over that has the name of a column of predictions."""
+    taken = [name for name in names if name in answers]
+    if taken:
+        raise ValueError(
+            f"--id {taken[0]!r} is the name of a column of predictions: rename it in the table"
+        )
+
+
+def told_of(ledger: Ledger) -> dict[str, Any]:
+    """Return a ledger for machines: the guarantee or why there is none, notes, and the proof."""
+    written = ledger.to_dict()
+    return {
+        "guarantee": written["guarantee"],
+        "releasable": written["releasable"],
+        "protects": ledger.protection.describe(),
+        "reasons": list(ledger.reasons),
+        "notes": list(ledger.notes),
+        "ledger": written,
+    }
+
+
+def described(model: PrivateEstimator, path: Path) -> dict[str, Any]:
+    """Return a saved model for machines: what it promises and where the file comes from."""
+    saved = read_model(path)
+    return {
+        "kind": "model",
+        "estimator": type(model).__name__,
+        "digest": saved.digest,
+        "provenance": asdict(saved.provenance),
+    } | told_of(model.ledger_)
+
+
 def account(model: PrivateEstimator) -> str:
     """Return the ledger of a model, which holds what its schema cost."""
     return model.ledger_.explain()
@@ -117,10 +171,14 @@ def promise(model: PrivateEstimator) -> str:
     return account(model).splitlines()[0]
 
 
-def check_new(path: Path, force: bool) -> None:
-    """Refuse to overwrite a model, before anything is read or spent."""
+def check_new(path: Path, force: bool, option: str = "--output") -> None:
+    """Refuse a place where nothing can be written, or is already: before anything is read."""
+    if path.is_dir():
+        raise OSError(f"{option} {path} is a folder: name a file")
+    if not path.parent.is_dir():
+        raise OSError(f"{option} {path}: there is no folder {path.parent}; create it first")
     if path.exists() and not force:
-        raise OSError(f"--output {path} exists: give another name, or --force to overwrite it")
+        raise OSError(f"{option} {path} exists: give another name, or --force to overwrite it")
 
 
 def save_or_keep(model: PrivateEstimator, path: Path, **options: Any) -> None:

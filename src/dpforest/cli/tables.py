@@ -7,23 +7,29 @@ not passed on: it may quote a cell.
 """
 
 import csv
-import gzip
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import io
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.cli.csv_layout import Asked, CsvLayout, layout_of, open_text
 from dpforest.datasets import frames
 from dpforest.exceptions import SchemaError
+from dpforest.schema.categories import is_missing
 
 Columns = Mapping[str, NDArray[Any]]
-CSV = ("CSV", "UTF-8 text, a header line, and as many cells in every row")
+CSV = (
+    "CSV",
+    "UTF-8 text, or --encoding; a header line; and as many cells in every row, with the separator "
+    "that the header has, or --sep",
+)
 PARQUET = ("Parquet", "a whole Parquet file")
 
 
@@ -62,27 +68,37 @@ class InputTable:
             return self.data.get_column(name).to_native()
         return self.data[name]
 
+    def values(self, name: str) -> list[Any]:
+        """Return one column as plain values, as they are in the file; None where missing."""
+        self.require([name])
+        if not isinstance(self.data, nw.DataFrame):
+            return list(self.data[name])
+        return [None if is_missing(value) else value for value in self.data[name].to_list()]
+
     def require(self, names: Sequence[str]) -> None:
         """Raise SchemaError when a column is not there."""
         _require(self.source, self.names, names)
 
 
-def read_table(path: Path, names: Sequence[str]) -> InputTable:
+def read_table(path: Path, names: Sequence[str], asked: Asked = Asked()) -> InputTable:  # noqa: B008
     """Read a table that must have these columns."""
     check_table_name(path)
     if not path.is_file():
         raise OSError(f"{path}: no such file")
     if is_parquet(path):
+        if asked.anything:
+            raise ValueError(f"--sep and --encoding are for CSV, and {path} is Parquet")
         table = InputTable(path, _read_parquet(path))
         table.require(names)
         return table
-    with _described(path, *CSV), _open_text(path) as file:
-        header = next(csv.reader(file), [])
-    _require(path, header, names)
+    with _described(path, *CSV):
+        layout = layout_of(path, asked)
+    _require(path, layout.header, names)
     with _described(path, *CSV):
         if frames.installed_backend() is None:
-            return InputTable(path, _read_plainly(path))
-        native = frames.read_csv(path, header, [])
+            return InputTable(path, _read_plainly(path, layout))
+        source = _as_utf8(path, layout.encoding)
+        native = frames.read_csv(source, layout.header, [], layout.separator)
         return InputTable(path, nw.from_native(native, eager_only=True))
 
 
@@ -105,23 +121,15 @@ def with_guessed_numbers(table: InputTable) -> InputTable:
     return InputTable(table.source, table.data.with_columns(*numbers))
 
 
-def write_columns(path: Path, columns: Columns) -> None:
-    """Write columns to a CSV or Parquet file, by the name's ending."""
+def write_columns(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+    """Write columns to a CSV (commas, UTF-8) or Parquet file, by the name's ending."""
     if is_parquet(path):
         nw.from_dict(dict(columns), backend=_parquet_backend()).write_parquet(path)
         return
-    with _open_text(path, "wt", "utf-8") as file:
+    with open_text(path, "wt") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
-        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
-
-
-def check_output(path: Path, option: str = "--output") -> None:
-    """Raise OSError when nothing can be written there; to be called before a budget is spent."""
-    if path.is_dir():
-        raise OSError(f"{option} {path} is a folder: name a file")
-    if not path.parent.is_dir():
-        raise OSError(f"{option} {path}: there is no folder {path.parent}; create it first")
+        writer.writerows(zip(*columns.values(), strict=True))
 
 
 def check_table_name(path: Path) -> None:
@@ -137,14 +145,22 @@ def _read_parquet(path: Path) -> nw.DataFrame[Any]:
         return nw.read_parquet(str(path), backend=_parquet_backend())
 
 
-def _read_plainly(path: Path) -> Columns:
+def _read_plainly(path: Path, layout: CsvLayout) -> Columns:
     """Read a CSV file into columns of texts, None where empty."""
-    with _open_text(path) as file:
-        header, *rows = csv.reader(file)
+    with open_text(path, encoding=layout.encoding) as file:
+        header, *rows = csv.reader(file, delimiter=layout.separator)
     cells = [[cell or None for cell in row] for row in rows if row]
     columns = zip(*cells, strict=True) if cells else [()] * len(header)
     arrays = [np.array(column, dtype=object) for column in columns]
     return dict(zip(header, arrays, strict=True))
+
+
+def _as_utf8(path: Path, encoding: str) -> Path | io.BytesIO:
+    """The file, or its text in UTF-8, which all libraries read alike."""
+    if encoding in ("utf-8", "utf-8-sig"):
+        return path
+    with open_text(path, encoding=encoding) as file:
+        return io.BytesIO(file.read().encode())
 
 
 def _numbers_if_all(column: NDArray[Any]) -> NDArray[Any]:
@@ -156,21 +172,18 @@ def _numbers_if_all(column: NDArray[Any]) -> NDArray[Any]:
     return numbers.astype(np.int64) if whole else numbers
 
 
-def _open_text(path: Path, mode: str = "rt", encoding: str = "utf-8-sig") -> TextIO:
-    opener: Callable[..., Any] = gzip.open if path.name.lower().endswith(".gz") else open
-    file: TextIO = opener(path, mode, newline="", encoding=encoding)
-    return file
-
-
 @contextmanager
 def _described(path: Path, kind: str, expected: str) -> Iterator[None]:
     """Say what a file should have been, without the library's message and the cells in it."""
     try:
         yield
-    except Exception as error:
+    except UnicodeError:
         raise ValueError(
-            f"{path} cannot be read as {kind} ({type(error).__name__}): expected {expected}"
+            f"{path} is not UTF-8 text, or not in the --encoding that was given: say which it is, "
+            "for example --encoding cp1252"
         ) from None
+    except Exception:
+        raise ValueError(f"{path} cannot be read as {kind}: expected {expected}") from None
 
 
 def _require(path: Path, found: Sequence[str], names: Sequence[str]) -> None:
@@ -179,6 +192,9 @@ def _require(path: Path, found: Sequence[str], names: Sequence[str]) -> None:
         # What is there instead is not shown: without a header it would be a record.
         listed = ", ".join(map(repr, missing))
         raise SchemaError(f"{path} has no column {listed}: its first line must name the columns")
+    for name in names:
+        if found.count(name) > 1:
+            raise SchemaError(f"{path} has several columns {name!r}: rename all but one of them")
 
 
 def is_parquet(path: Path) -> bool:

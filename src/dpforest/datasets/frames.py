@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,21 +26,29 @@ def from_columns(columns: Mapping[str, np.ndarray[Any, Any]]) -> Any:
     return nw.from_dict(dict(columns), backend=backend).to_native()
 
 
-def read_csv(path: Path, text_columns: Sequence[str], number_columns: Sequence[str]) -> Any:
-    """Read a gzipped CSV file, text as strings and numbers as float64; empty cells are missing."""
+def read_csv(
+    path: Path | BytesIO,
+    text_columns: Sequence[str],
+    number_columns: Sequence[str],
+    separator: str = ",",
+) -> Any:
+    """Read a CSV file, text as strings and numbers as float64; empty cells are missing.
+
+    A file may be gzipped; a buffer holds plain UTF-8.
+    """
     backend = installed_backend()
     if backend == "pandas":
         import pandas as pd
 
         types = dict.fromkeys(text_columns, "str") | dict.fromkeys(number_columns, "float64")
-        return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
+        return pd.read_csv(path, sep=separator, dtype=types, keep_default_na=False, na_values=[""])
     if backend == "polars":
         import polars as pl
 
         overrides = dict.fromkeys(text_columns, pl.String) | dict.fromkeys(
             number_columns, pl.Float64
         )
-        return pl.read_csv(path, schema_overrides=overrides, null_values=[""])
+        return pl.read_csv(path, separator=separator, schema_overrides=overrides, null_values=[""])
     if backend is None:
         raise ImportError(
             "dpforest.datasets.load returns a data frame and found none of pandas, polars and "
@@ -54,4 +63,5 @@ def read_csv(path: Path, text_columns: Sequence[str], number_columns: Sequence[s
     options = csv.ConvertOptions(
         column_types=arrow_types, null_values=[""], strings_can_be_null=True
     )
-    return csv.read_csv(path, convert_options=options)
+    parse = csv.ParseOptions(delimiter=separator)
+    return csv.read_csv(path, parse_options=parse, convert_options=options)

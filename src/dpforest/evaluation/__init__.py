@@ -6,6 +6,7 @@ what is asked, and turns noisy counts into figures.
 
 from dpforest.evaluation.evaluating import evaluate
 from dpforest.evaluation.figures import Curve, Figure
+from dpforest.evaluation.planning import Forecast, Spread, plan
 from dpforest.evaluation.results import Evaluation
 from dpforest.evaluation.scores import Calibration
 from dpforest.evaluation.thresholds import Threshold, tune_threshold
@@ -15,7 +16,10 @@ __all__ = [
     "Curve",
     "Evaluation",
     "Figure",
+    "Forecast",
+    "Spread",
     "Threshold",
     "evaluate",
+    "plan",
     "tune_threshold",
 ]

@@ -9,16 +9,18 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
-from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpforest.forests import parameters as checks
 from dpforest.forests.declared import fitted, one_of, parameter
 from dpforest.forests.docstrings import spelled_out
+from dpforest.forests.expectations import Worth, warn_of_few_records, warn_of_large_epsilon
+from dpforest.forests.given_targets import check_y
 from dpforest.forests.inner_fits import warn_of_inner_fits
 from dpforest.forests.saving import SavedEstimator
 from dpforest.forests.spending import SharedBudget, spending, use_of
+from dpforest.privacy.accounts.caps import Cap
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Neighbors, Protection
 from dpforest.privacy.accounts.reservation import Use
@@ -94,7 +96,8 @@ class PrivateEstimator(SavedEstimator):
 
     _keeps_records = False  # whether they are asked after the fit, too
     _pure_share = Fraction(0)  # of epsilon, for pure releases of a fit that has a delta
-    _draws: Draws | None = fitted()  # an auditor's, in the place of the secret ones
+    _draws: Draws | None = fitted()  # an auditor's or a search's, in the place of secret ones
+    _cap: Cap | None = fitted()  # what a search has paid for a fit
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -127,11 +130,16 @@ class PrivateEstimator(SavedEstimator):
         -------
         self
         """
+        return self._fit(X, y, groups)
+
+    def _fit(self, X: Any, y: Any, groups: Any, sample_weight: Any = None) -> Self:
+        """The template of a fit."""
         self._check(groups)
+        warn_of_large_epsilon(float(self.epsilon))
         if self.budget is None:
             warn_of_inner_fits(self.epsilon)
         structure, noise = self._seeds(skip=self._trees_to_go_on_from())
-        desk = self._open(X, y, groups, self._draws_of(noise))
+        desk = self._open(X, y, groups, self._draws_of(noise), sample_weight)
         if is_classifier(self):
             self.classes_ = np.array(self.schema_.classes)
         try:
@@ -163,6 +171,10 @@ class PrivateEstimator(SavedEstimator):
                 "declare a Schema, or pay for one with Schema.infer(budget=...)"
             )
 
+    def _check_schema(self, schema: Schema) -> None:
+        """Refuse a schema that will not do, as one for the other task, before records are read."""
+        _ = schema.classes if is_classifier(self) else schema.target_bounds
+
     def _trees_to_go_on_from(self) -> int:
         """Trees of an earlier fit that this one continues; 0 to start anew."""
         return 0
@@ -181,7 +193,7 @@ class PrivateEstimator(SavedEstimator):
     def _draws_of(self, seed: int | None) -> Draws:
         return getattr(self, "_draws", None) or Draws(seed)
 
-    def _open(self, X: Any, y: Any, groups: Any, draws: Draws) -> Desk:
+    def _open(self, X: Any, y: Any, groups: Any, draws: Draws, sample_weight: Any = None) -> Desk:
         """Check everything there is to check and open the table; nothing is spent yet."""
         continued = bool(self._trees_to_go_on_from())
         source = as_source(X)
@@ -190,13 +202,14 @@ class PrivateEstimator(SavedEstimator):
             self._refuse_another_schema(X, y)
         if source is None:
             validate_data(self, X, skip_check_array=True)
-            y = self._check_y(y)
+            y = check_y(self, y)
         schema = self.schema_ if continued else self._resolve_schema(X, y)
-        # A schema for the other task is refused before the target is read.
-        _ = schema.classes if is_classifier(self) else schema.target_bounds
+        self._check_schema(schema)
         earlier: Ledger | None = getattr(self, "ledger_", None)
         if source is not None:
-            self._check_names(schema.feature_names)
+            # What scikit-learn knows of the features.
+            self.feature_names_in_ = np.array(schema.feature_names, object)
+            self.n_features_in_ = schema.n_features
         desk = open_desk(
             table,
             y,
@@ -205,9 +218,11 @@ class PrivateEstimator(SavedEstimator):
             protection=self._protection(groups),
             draws=draws,
             groups=groups,
+            sample_weight=sample_weight,
+            max_sample_weight=getattr(self, "max_sample_weight", None),
             before=earlier if continued or earlier is None else earlier.failures(),
             n_jobs=self.n_jobs,
-            use=self._use(schema),
+            use=getattr(self, "_cap", None) or self._use(schema),
         )
         if not continued:
             self._forget()
@@ -241,26 +256,6 @@ class PrivateEstimator(SavedEstimator):
                 "new one"
             )
 
-    def _check_names(self, names: tuple[str, ...]) -> None:
-        """What scikit-learn knows of the features; of a source they are those of the schema."""
-        self.feature_names_in_ = np.array(names, object)
-        self.n_features_in_ = len(names)
-
-    def _check_y(self, y: Any) -> Any:
-        """What scikit-learn's users expect of y; the rest is checked against the schema."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        if getattr(y, "ndim", 1) == 2:
-            if y.shape[1] != 1:
-                raise ValueError("y should be a 1d array: pass one column, the target")
-            y = column_or_1d(y, warn=True)
-        if self.schema is None and is_classifier(self):
-            assert_all_finite(y, input_name="y")
-            check_classification_targets(y)
-        return y
-
     def _resolve_schema(self, X: Any, y: Any) -> Schema:
         if self.schema is None:
             task: Literal["classification", "regression"] = (
@@ -278,9 +273,14 @@ class PrivateEstimator(SavedEstimator):
 
     def _number_of_records(self, desk: Desk) -> float:
         """The public guess of the number of records, or a noisy one that is paid for."""
-        if self.n_hint is not None:
-            return float(self.n_hint)
-        return max(count(desk, self._price_of_count()), FEWEST_RECORDS)
+        found = float(self.n_hint or max(count(desk, self._price_of_count()), FEWEST_RECORDS))
+        noisy = self.n_hint is None and not desk.count_is_public
+        warn_of_few_records(found, desk.steps, self._worth(), noisy=noisy)
+        return found
+
+    def _worth(self) -> Worth:
+        """What the budget is worth to a record."""
+        return Worth(float(getattr(self, "delta", 0.0)), float(self.epsilon))
 
     def _price_of_count(self) -> Price:
         epsilon = exact(self.epsilon)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 
 from dpforest.arrays import Values
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import target_moments
+from dpforest.forests.class_weights import WeighingClassifier, score_shift, weigh
 from dpforest.forests.lazy import also_of_sources
 from dpforest.forests.plan import TARGET_SHARE, Purse
 from dpforest.losses import Logistic, Loss, Softmax, Squared
@@ -24,10 +25,11 @@ from dpforest.privacy.counts import target_counts
 from dpforest.privacy.desk import Desk
 
 TARGET_CELLS = 64
+CLASS_SHARE = Fraction(2, 100)  # of the budget, for the class counts of balanced weights
 WIDTHS = 1.0  # residuals are clipped at so many standard deviations of the target
 
 
-class PrivateForestClassifier(ClassifierMixin, BoostedForest):
+class PrivateForestClassifier(WeighingClassifier, BoostedForest):
     """The private forest to take when you just want the best one: classification.
 
     Boosted random oblivious trees on privately chosen bins. Two or more classes, mixed features,
@@ -45,7 +47,13 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
         number of records.
     warm_start : bool, default=False
         Let a second ``fit`` go on from the first, with a budget of its own on top. The ledger
-        holds both.
+        holds both; the weights of classes stay those of the first.
+    class_weight : dict, "balanced" or None, default=None
+        The weight of each class, 1 for those that are not in the dictionary. ``"balanced"`` makes
+        all classes count alike, by class counts for which a fiftieth of the budget pays.
+    max_sample_weight : float, optional
+        A public bound of the weights in ``fit(X, y, sample_weight=...)``; larger weights count as
+        the bound. They are data: choose it without a look at them, and not larger than needed.
 
     Attributes
     ----------
@@ -57,6 +65,10 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
         The shape that was chosen.
     n_records_ : float
         The noisy number of records, or the hint.
+    total_weight_ : float
+        The noisy sum of the sample weights, in units of their bound; without any, ``n_records_``.
+    class_weights_ : ndarray of float64, shape (n_classes,)
+        The weights of the classes.
     bin_weights_ : tuple
         The released share of the records in each bin of each numeric feature.
     classes_, ledger_, schema_, encoding_, n_features_in_, feature_names_in_
@@ -75,7 +87,7 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
 
     def decision_function(self, X: Any) -> Values:
         """The score of the second class, shape (n,), or of every class, shape (n, n_classes)."""
-        scores = self._scores(X).astype(np.float64)
+        scores = self._shifted(self._scores(X))
         return scores[0] if len(self.classes_) == 2 else scores.T
 
     @also_of_sources
@@ -99,12 +111,21 @@ class PrivateForestClassifier(ClassifierMixin, BoostedForest):
             yield self.from_scores(scores)
 
     def _labels(self, scores: NDArray[np.float32]) -> NDArray[Any]:
-        codes = (scores[0] > 0).astype(np.int64) if len(scores) == 1 else scores.argmax(axis=0)
+        shifted = self._shifted(scores)
+        codes = (shifted[0] > 0).astype(np.int64) if len(shifted) == 1 else shifted.argmax(axis=0)
         return np.asarray(self.classes_[codes])
+
+    def _shifted(self, scores: NDArray[np.float32]) -> Values:
+        """Scores that speak for the classes with their weights."""
+        return np.asarray(scores + score_shift(self.class_weights_, self._clipped)[:, None])
 
     def from_scores(self, scores: NDArray[np.floating[Any]]) -> Values:
         """Turn scores, shape (n_outputs, n), into the probability of each class."""
-        return self._loss().predictions(scores, self._clipped)
+        return weigh(self._loss().predictions(scores, self._clipped), self.class_weights_)
+
+    def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
+        paid = self._weigh_classes(desk, purse.price(CLASS_SHARE))
+        return CLASS_SHARE if paid else Fraction(0)
 
     def _loss(self) -> Loss:
         n_classes = len(self.schema_.classes)
@@ -121,16 +142,16 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
     Parameters
     ----------
     epsilon, delta, schema, n_estimators, max_depth, learning_rate, trees_per_round, n_hint, \
-    warm_start, neighbors, max_records_per_group, random_state, n_jobs, verbose, \
-    budget
+    warm_start, max_sample_weight, neighbors, max_records_per_group, random_state, n_jobs, \
+    verbose, budget
         As in `PrivateForestClassifier`; the schema's target declares bounds.
 
     Attributes
     ----------
     target_center_, target_width_ : float
         Where scores are measured from, and in which units; released.
-    ledger_, forest_, feature_importances_, plan_, n_records_, bin_weights_, schema_, encoding_, \
-    n_features_in_, feature_names_in_
+    ledger_, forest_, feature_importances_, plan_, n_records_, total_weight_, bin_weights_, \
+    schema_, encoding_, n_features_in_, feature_names_in_
         As in `PrivateForestClassifier`.
 
     Examples
@@ -145,6 +166,8 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
     >>> forest.fit(X, X[:, 0] + X[:, 1]).score(X, X[:, 0] + X[:, 1]) > 0.7
     True
     """
+
+    _least_signals: ClassVar[tuple[float, float]] = (25.0, 150.0)
 
     @also_of_sources
     def predict(self, X: Any) -> Values:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.forests import parameters as checks
-from dpforest.forests.base import COUNT_SHARE, PrivateEstimator
+from dpforest.forests.base import COUNT_SHARE, FEWEST_RECORDS, PrivateEstimator
 from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights, needs_bins
 from dpforest.forests.boosting import BoostedTrees, boost
 from dpforest.forests.declared import fitted, parameter
+from dpforest.forests.expectations import Worth
 from dpforest.forests.files import named, of_group
 from dpforest.forests.parameters import Auto
 from dpforest.forests.plan import (
@@ -28,6 +30,7 @@ from dpforest.forests.plan import (
 )
 from dpforest.losses import Loss
 from dpforest.privacy.accounts.spends import Price
+from dpforest.privacy.counts import total_weight
 from dpforest.privacy.desk import Desk
 from dpforest.tables.routing import add_tree_values
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
@@ -43,13 +46,40 @@ class BoostedForest(PrivateEstimator):
     learning_rate: float | Auto = parameter(default="auto", check=checks.positive_or_auto)
     trees_per_round: int | Auto = parameter(default="auto", check=checks.count_or_auto())
     warm_start: bool = parameter(default=False)
+    max_sample_weight: float | None = parameter(
+        default=None, check=checks.optional(checks.positive)
+    )
+
+    _least_signals: ClassVar[tuple[float, float]] = (10.0, 90.0)  # Gaussian, pure
 
     forest_: BoostedTrees = fitted()
     plan_: BoostingPlan = fitted()
     n_records_: float = fitted()
+    total_weight_: float = fitted()
     bin_weights_: tuple[NDArray[np.float64] | None, ...] = fitted()
     feature_importances_: NDArray[np.float64] = fitted()
     _clipped: bool = fitted()
+
+    def fit(self, X: Any, y: Any, groups: Any = None, *, sample_weight: Any = None) -> Self:
+        """Train on a table, within the budget.
+
+        Parameters
+        ----------
+        X, y, groups
+            As in `PrivateEstimator.fit`: features, target, and the person of each record.
+        sample_weight : array-like of shape (n,), optional
+            The weight of each record, from 0 to ``max_sample_weight``; larger ones count as that.
+
+        Returns
+        -------
+        self
+        """
+        if sample_weight is not None and self.max_sample_weight is None:
+            raise ValueError(
+                "sample_weight is private, and what a record may change follows from its largest "
+                "value: declare max_sample_weight, a public bound of the weights"
+            )
+        return self._fit(X, y, groups, sample_weight)
 
     def _trees_to_go_on_from(self) -> int:
         return self.forest_.trees.n_trees if self.warm_start and self._complete else 0
@@ -68,6 +98,11 @@ class BoostedForest(PrivateEstimator):
         self.n_records_ = self._number_of_records(desk)
         if self.n_hint is None and not desk.count_is_public:
             left -= COUNT_SHARE
+        self.total_weight_ = self.n_records_
+        if desk.has_weights:
+            found = total_weight(desk, purse.price(COUNT_SHARE))
+            self.total_weight_ = min(max(found, FEWEST_RECORDS), self.n_records_)
+            left -= COUNT_SHARE
         facts = purse, self.n_records_, self.n_features_in_
         share = bin_share(*facts)
         if needs_bins(self.schema_):
@@ -80,6 +115,13 @@ class BoostedForest(PrivateEstimator):
 
     def _price_of_count(self) -> Price:
         return Purse(float(self.epsilon), float(self.delta)).price(COUNT_SHARE)
+
+    def _worth(self) -> Worth:
+        purse, (gaussian, pure) = Purse(float(self.epsilon), float(self.delta)), self._least_signals
+        if purse.pure:
+            return super()._worth()._replace(least=pure)
+        count_noise = 1.0 / math.sqrt(COUNT_SHARE)
+        return Worth(float(self.delta), purse.total, gaussian, count_noise)
 
     def _boost(
         self,
@@ -101,7 +143,7 @@ class BoostedForest(PrivateEstimator):
             purse,
             share,
             loss,
-            self.n_records_,
+            self.total_weight_,
             self.n_features_in_,
             not self.encoding_.feature_bins.categorical.all(),
             asked,
@@ -187,6 +229,7 @@ class BoostedForest(PrivateEstimator):
         return {
             **super()._facts(),
             "n_records": self.n_records_,
+            "total_weight": self.total_weight_,
             "plan": asdict(self.plan_),
             "clipped": self._clipped,
             "bin_weights": [None if w is None else w.tolist() for w in self.bin_weights_],
@@ -202,6 +245,7 @@ class BoostedForest(PrivateEstimator):
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
         self.n_records_ = float(facts["n_records"])
+        self.total_weight_ = float(facts["total_weight"])
         self.plan_ = BoostingPlan(**facts["plan"])
         self._clipped = bool(facts["clipped"])
         weights = tuple(None if w is None else np.array(w) for w in facts["bin_weights"])

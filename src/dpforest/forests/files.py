@@ -40,12 +40,13 @@ UNREADABLE = (
 
 @dataclass(frozen=True)
 class SavedModel:
-    """What a file holds: the estimator's name, its origin, its facts (JSON) and its arrays."""
+    """What a file holds: the estimator's name, its origin, its facts (JSON), arrays and digest."""
 
     estimator: str
     provenance: Provenance
     facts: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
+    digest: str = ""
 
 
 def named(group: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -59,20 +60,25 @@ def of_group(group: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[A
     return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
 
 
+def content_digest(facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
+    """SHA-256 of what a model is, whenever and wherever it was written."""
+    return digest_of({"facts": facts, "sha256": _checksums(_blobs(arrays))})
+
+
 def write_model(path: str | Path, model: SavedModel, *, overwrite: bool = False) -> str:
     """Write a model; the file appears whole or not at all, and never in the place of another.
 
     Unless it is to be overwritten: FileExistsError. Returns the digest.
     """
     path = Path(path)
-    blobs = {name: _to_npy(array) for name, array in model.arrays.items()}
+    blobs = _blobs(model.arrays)
     header = {
         "format": FORMAT,
         "version": VERSION,
         "estimator": model.estimator,
         "provenance": asdict(model.provenance),
         "facts": model.facts,
-        "sha256": {name: hashlib.sha256(blob).hexdigest() for name, blob in blobs.items()},
+        "sha256": _checksums(blobs),
     }
     header["digest"] = digest_of(header)
     unfinished = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
@@ -115,7 +121,7 @@ def read_model(path: str | Path) -> SavedModel:
         raise FileNotFoundError(f"{path}: no such file; models are written by model.save(path)")
     try:
         with zipfile.ZipFile(path) as archive:
-            header = _read_header(path, archive.read("model.json"))
+            header, digest = _read_header(path, archive.read("model.json"))
             blobs = {name: f"arrays/{name}.npy" for name in header["sha256"]}
             if sorted(archive.namelist()) != sorted(["model.json", *blobs.values()]):
                 raise ModelFileError(f"{path} is damaged: its parts are not those that it lists")
@@ -124,7 +130,7 @@ def read_model(path: str | Path) -> SavedModel:
                 for name, part in blobs.items()
             }
         provenance = Provenance(**header["provenance"])
-        return SavedModel(header["estimator"], provenance, header["facts"], arrays)
+        return SavedModel(header["estimator"], provenance, header["facts"], arrays, digest)
     except UNREADABLE as error:
         raise ModelFileError(
             f"{path} is damaged or not a model saved by dpforest ({type(error).__name__}): "
@@ -132,7 +138,8 @@ def read_model(path: str | Path) -> SavedModel:
         ) from None
 
 
-def _read_header(path: Path, text: bytes) -> dict[str, Any]:
+def _read_header(path: Path, text: bytes) -> tuple[dict[str, Any], str]:
+    """Read the header and its digest, which must fit."""
     try:
         header = json.loads(text)
     except ValueError:
@@ -149,11 +156,20 @@ def _read_header(path: Path, text: bytes) -> dict[str, Any]:
             f"{path} was written in format {header['version']}, before {VERSION}: its ledger "
             "cannot be checked, so train and save the model again"
         )
-    if header.pop("digest") != digest_of(header):
+    digest = header.pop("digest")
+    if digest != digest_of(header):
         raise ModelFileError(
             f"{path} is damaged or was edited: its digest does not match, so fetch the file again"
         )
-    return header
+    return header, str(digest)
+
+
+def _blobs(arrays: dict[str, NDArray[Any]]) -> dict[str, bytes]:
+    return {name: _to_npy(array) for name, array in arrays.items()}
+
+
+def _checksums(blobs: dict[str, bytes]) -> dict[str, str]:
+    return {name: hashlib.sha256(blob).hexdigest() for name, blob in blobs.items()}
 
 
 def _to_npy(array: NDArray[Any]) -> bytes:

@@ -14,6 +14,7 @@ import numpy as np
 
 from dpforest.arrays import Values
 from dpforest.forests import parameters as checks
+from dpforest.forests.class_weights import WeighingLeaves
 from dpforest.forests.declared import one_of, parameter
 from dpforest.forests.greedy_phase import Phase
 from dpforest.forests.parameters import Auto, check_choice, check_count
@@ -47,7 +48,7 @@ def _features(name: str, value: Any) -> None:
         check_count(name, value)
 
 
-class GreedyForestClassifier(VotingForest):
+class GreedyForestClassifier(WeighingLeaves, VotingForest):
     """Differentially private greedy forest.
 
     Each node chooses, by a private choice, the attribute that tells the classes apart best, or to
@@ -105,6 +106,10 @@ class GreedyForestClassifier(VotingForest):
     second_phase : float, default=0.0
         The share of trees that are grown after the others, on samples in which a record comes
         half as often when those classify it well (TpDPRF). Needs ``"without_replacement"``.
+    class_weight : dict, "balanced" or None, default=None
+        The weight of each class, 1 for those that are not in the dictionary. ``"balanced"`` makes
+        all classes count alike, by class counts for which a fiftieth of the budget pays. Needs
+        ``leaves="counts"``.
     max_bins : int, default=10
         Bins of a numeric feature without declared cuts.
 
@@ -114,6 +119,8 @@ class GreedyForestClassifier(VotingForest):
         The structure.
     leaf_values_ : ndarray of float64, shape (n_leaves, n_classes)
         What was released: 1 for the label, or noisy class counts.
+    class_weights_ : ndarray of float64, shape (n_classes,)
+        The weights of the classes.
     classes_, ledger_, schema_, encoding_, n_features_in_, feature_names_in_
         As in `PrivateEstimator`.
 
@@ -156,8 +163,10 @@ class GreedyForestClassifier(VotingForest):
         """Grow the trees level by level and release their leaves."""
         self.encoding_ = Encoding.from_schema(self.schema_, max_bins=self.max_bins)
         desk.encode(self.encoding_)
+        self._weigh_classes(desk, self._price_of_count())
         self._grow(desk, *self._plan(desk), rng)
-        self._leaf_votes = leaf_votes(self.leaf_values_, self.voting, rng)
+        counts = self.leaf_values_ * self.class_weights_
+        self._leaf_votes = leaf_votes(counts, self.voting, rng)
 
     def _grow(
         self,

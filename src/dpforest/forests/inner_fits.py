@@ -31,7 +31,7 @@ def warn_of_inner_fits(epsilon: float) -> None:
                 f"{epsilon:g} of its own, and nothing adds them up: give the estimator a budget "
                 "(dpforest.Budget), or keep all ledgers and use Ledger.together",
                 InnerFitsWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             return
         frame = frame.f_back

@@ -10,10 +10,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import ClassifierMixin
 
 from dpforest.forests import parameters as checks
 from dpforest.forests.base import PrivateEstimator
+from dpforest.forests.classifier import PrivateClassifier
 from dpforest.forests.declared import fitted, one_of, parameter
 from dpforest.forests.matrix_plan import Facts, Plan, make_plan
 from dpforest.forests.parameters import Auto
@@ -33,7 +33,7 @@ VOTING: tuple[str, ...] = get_args(MatrixVoting)
 ALL_OF_IT = Fraction(1)
 
 
-class MatrixForest(ClassifierMixin, PrivateEstimator):
+class MatrixForest(PrivateClassifier, PrivateEstimator):
     """Base of the classifier and the predictor."""
 
     delta: float = parameter(default=0.0, check=checks.delta)

@@ -14,7 +14,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from dpforest.arrays import Values
+from dpforest.forests.class_weights import WeighingLeaves
 from dpforest.forests.declared import one_of, parameter
+from dpforest.forests.expectations import Worth
 from dpforest.forests.lazy import also_of_sources
 from dpforest.forests.median_base import MedianForest, between_0_and_1
 from dpforest.forests.tree_forest import LEAF_VOTING, LeafVoting, VotingForest
@@ -27,9 +29,10 @@ from dpforest.trees.pruning import lean_on_parents
 from dpforest.trees.votes import leaf_votes
 
 MIDDLE_SHARE = Fraction(5, 100)  # of epsilon, for the quartiles of the target
+LEAST_SIGNAL_OF_MEANS = 150.0  # see `dpforest.forests.expectations`
 
 
-class MedianForestClassifier(VotingForest, MedianForest):
+class MedianForestClassifier(WeighingLeaves, VotingForest, MedianForest):
     """Differentially private median forest: classification.
 
     Each node chooses a feature and a cut that divides its records about evenly and tells the
@@ -66,6 +69,10 @@ class MedianForestClassifier(VotingForest, MedianForest):
         Release noisy class counts (discrete Laplace) or only the label (permute-and-flip).
     voting : {"averaging", "majority", "weighted"}, default="averaging"
         As in `RandomDecisionForestClassifier`.
+    class_weight : dict, "balanced" or None, default=None
+        The weight of each class, 1 for those that are not in the dictionary. ``"balanced"`` makes
+        all classes count alike, by class counts for which a fiftieth of the budget pays. Needs
+        ``leaves="counts"``.
     max_bins : int, default=255
         Bins of a numeric feature without declared cuts.
 
@@ -75,6 +82,8 @@ class MedianForestClassifier(VotingForest, MedianForest):
         The structure.
     leaf_values_ : ndarray of float64, shape (n_leaves, n_classes)
         What was released: noisy class counts, or 1 for the label.
+    class_weights_ : ndarray of float64, shape (n_classes,)
+        The weights of the classes.
     classes_, ledger_, schema_, encoding_, n_features_in_, feature_names_in_
         As in `PrivateEstimator`.
 
@@ -93,6 +102,10 @@ class MedianForestClassifier(VotingForest, MedianForest):
     leaves: Literal["counts", "label"] = one_of("counts", "label", default="counts")
     voting: LeafVoting = one_of(*LEAF_VOTING, default="averaging")
 
+    def _train(self, desk: Desk, rng: np.random.Generator) -> None:
+        self._weigh_classes(desk, self._price_of_count())
+        super()._train(desk, rng)
+
     def _target(self) -> int:
         return len(self.classes_)
 
@@ -103,7 +116,8 @@ class MedianForestClassifier(VotingForest, MedianForest):
         release = leaf_counts if self.leaves == "counts" else leaf_labels
         question = LeafQuestion.alike(self.forest_, n_classes, epsilon, sampling)
         self.leaf_values_ = release(desk, question).values
-        self._leaf_votes = leaf_votes(self.leaf_values_, self.voting, rng)
+        counts = self.leaf_values_ * self.class_weights_
+        self._leaf_votes = leaf_votes(counts, self.voting, rng)
 
 
 class MedianForestRegressor(RegressorMixin, MedianForest):
@@ -141,6 +155,9 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
     >>> forest.fit(X, X[:, 0] + X[:, 1]).score(X, X[:, 0] + X[:, 1]) > 0.5
     True
     """
+
+    def _worth(self) -> Worth:
+        return super()._worth()._replace(least=LEAST_SIGNAL_OF_MEANS)
 
     @also_of_sources
     def predict(self, X: Any) -> Values:

@@ -62,8 +62,8 @@ def positive_or_auto(name: str, value: Any) -> None:
         check_choice(name, value, ("auto",))
     elif isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number or 'auto', got {value!r}")
-    elif not 0 < float(value) < math.inf:
-        raise ValueError(f"{name} must be positive and finite, got {value!r}")
+    else:
+        positive(name, value)
 
 
 def check_number(name: str, value: Any, low: float, high: float) -> None:
@@ -122,6 +122,14 @@ def count_or_auto(low: int = 1) -> Check:
 def number(low: float, high: float) -> Check:
     """A number from ``low`` to ``high``."""
     return lambda name, value: check_number(name, value, low, high)
+
+
+def positive(name: str, value: Any) -> None:
+    """A positive, finite number."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    if not 0 < float(value) < math.inf:
+        raise ValueError(f"{name} must be positive and finite, got {value!r}")
 
 
 def choice(*choices: Any) -> Check:

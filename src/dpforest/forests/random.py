@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpforest.arrays import Values
 from dpforest.forests import parameters as checks
+from dpforest.forests.class_weights import WeighingLeaves
 from dpforest.forests.declared import fitted, one_of, parameter
 from dpforest.forests.lazy import also_of_sources
 from dpforest.forests.parameters import Auto, check_choice
@@ -31,7 +32,7 @@ from dpforest.trees.rules import random_depth, random_trees
 from dpforest.trees.votes import VOTING, Voting, draw_classes, leaf_votes
 
 
-class RandomDecisionForestClassifier(VotingForest):
+class RandomDecisionForestClassifier(WeighingLeaves, VotingForest):
     """Differentially private random decision forest.
 
     Trees are drawn without looking at the data, which is free; the whole budget goes into
@@ -57,6 +58,10 @@ class RandomDecisionForestClassifier(VotingForest):
         ``"weighted"`` (summed counts) or ``"most_confident"`` (the most confident node).
     pruning : {None, "snr"}, default=None
         Let a node speak for leaves whose counts drown in their noise.
+    class_weight : dict, "balanced" or None, default=None
+        The weight of each class, 1 for those that are not in the dictionary. ``"balanced"`` makes
+        all classes count alike, by class counts for which a fiftieth of the budget pays. Needs
+        ``leaves="counts"``.
     max_bins : int, default=255
         Bins of a numeric feature without declared cuts.
 
@@ -66,6 +71,8 @@ class RandomDecisionForestClassifier(VotingForest):
         The structure.
     leaf_values_ : ndarray of float64, shape (n_leaves, n_classes)
         What was released.
+    class_weights_ : ndarray of float64, shape (n_classes,)
+        The weights of the classes.
     classes_, ledger_, schema_, encoding_, n_features_in_, feature_names_in_
         As in `PrivateEstimator`.
 
@@ -95,6 +102,7 @@ class RandomDecisionForestClassifier(VotingForest):
         """Grow the forest blindly and release its leaves."""
         self.encoding_ = Encoding.from_schema(self.schema_, max_bins=self.max_bins)
         desk.encode(self.encoding_)
+        self._weigh_classes(desk, self._price_of_count())
         n_trees, depth = self._plan(desk)
         grow = grow_multiway if self.splits == "multiway" else grow_binary
         self.forest_ = grow(self.encoding_.feature_bins, n_trees, depth, rng)
@@ -189,7 +197,7 @@ class RandomDecisionForestClassifier(VotingForest):
             self._confidence = largest_share(counts)
         elif self.pruning == "snr":
             counts = prune(self.forest_, counts, epsilon_per_tree)
-        self._leaf_votes = leaf_votes(counts, self.voting, rng)
+        self._leaf_votes = leaf_votes(counts * self.class_weights_, self.voting, rng)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {**super()._arrays(), "confidence": self._confidence}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,15 @@ from dpforest.exceptions import ModelFileError
 from dpforest.forests.declared import Declared, fitted
 from dpforest.forests.files import SavedModel, read_model, write_model
 from dpforest.forests.provenance import Provenance
+from dpforest.privacy.accounts.budget import Budget
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.reservation import ReservedLedger
 from dpforest.privacy.accounts.spends import require_made
 from dpforest.schema import Schema
 from dpforest.tables.encode import Encoding
+
+if TYPE_CHECKING:
+    from dpforest.report import Report
 
 ESTIMATORS: dict[str, type[SavedEstimator]] = {}
 """Every estimator that can be saved, by its name."""
@@ -63,6 +68,47 @@ class SavedEstimator(Declared, BaseEstimator):
         digest = write_model(path, model, overwrite=overwrite)
         if isinstance(self.ledger_, ReservedLedger):
             self.ledger_.name_model(digest)
+
+    def report(
+        self,
+        *,
+        evaluation: Any = None,
+        budget: Budget | str | PathLike[str] | None = None,
+        file: str | Path | None = None,
+        key: str | Path | None = None,
+    ) -> Report:
+        """Make one self-contained page for whoever must say yes or no to a release.
+
+        It is made of released numbers and public facts, so it costs nothing.
+
+        Parameters
+        ----------
+        evaluation : Evaluation or dict, optional
+            What `dpforest.evaluate` gave, or its ``to_dict``.
+        budget : Budget or path, optional
+            The budget of the table; its history becomes part of the page.
+        file : str or Path, optional
+            The file that holds this model, for digests and the state of its signature.
+        key : str or Path, optional
+            The signer's public key; ModelFileError when the signature beside the file does not fit.
+
+        Returns
+        -------
+        Report
+            With ``html`` and ``save(path)``.
+
+        Examples
+        --------
+        >>> from dpforest import PrivateForestClassifier, datasets
+        >>> census = datasets.make_census(1_000, random_state=0)
+        >>> forest = PrivateForestClassifier(schema=census.schema).fit(census.X, census.y)
+        >>> page = forest.report()
+        >>> "This model carries a privacy guarantee" in page.html
+        True
+        """
+        from dpforest.forests.reporting import report_of
+
+        return report_of(self, evaluation=evaluation, budget=budget, file=file, key=key)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -147,12 +193,23 @@ def _params_to_json(params: dict[str, Any]) -> dict[str, Any]:
     kept = {n: v for n, v in params.items() if n != "budget"} | {"random_state": None}
     if isinstance(kept["schema"], Schema):
         kept["schema"] = kept["schema"].to_dict()
-    plain = {n: v.item() if isinstance(v, np.generic) else v for n, v in kept.items()}
+    if isinstance(kept.get("class_weight"), dict):  # JSON has no other keys than texts
+        kept["class_weight"] = [[_plain(k), _plain(w)] for k, w in kept["class_weight"].items()]
+    plain = {n: _plain(v) for n, v in kept.items()}
     return {name: "inf" if _is_infinite(value) else value for name, value in plain.items()}
 
 
 def _params_from_json(params: dict[str, Any]) -> dict[str, Any]:
-    return {name: math.inf if value == "inf" else value for name, value in params.items()}
+    found: dict[str, Any] = {
+        name: math.inf if value == "inf" else value for name, value in params.items()
+    }
+    if isinstance(found.get("class_weight"), list):
+        found["class_weight"] = dict(found["class_weight"])
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_infinite(value: Any) -> bool:

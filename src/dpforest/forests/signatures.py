@@ -21,7 +21,9 @@ def signature_of(path: Path) -> Path:
     return path.with_name(path.name + ".sig")
 
 
-def sign_file(path: str | Path, key: str | Path, signature: str | Path) -> None:
+def sign_file(
+    path: str | Path, key: str | Path, signature: str | Path, *, overwrite: bool = False
+) -> None:
     """Sign a file with a private key and write the signature; FileExistsError when there is one.
 
     Parameters
@@ -32,12 +34,14 @@ def sign_file(path: str | Path, key: str | Path, signature: str | Path) -> None:
         The PEM file of an Ed25519 private key, without a password.
     signature : str or Path
         Where to write.
+    overwrite : bool, default=False
+        Replace a signature that is there.
     """
     from_pem = _serialization().load_pem_private_key
     private = _load(key, lambda pem: from_pem(pem, password=None), "private", HOW_TO_MAKE)
     signed = private.sign(Path(path).read_bytes())
     try:
-        with Path(signature).open("xb") as file:
+        with Path(signature).open("wb" if overwrite else "xb") as file:
             file.write(signed)
     except FileExistsError:
         raise FileExistsError(f"{signature} exists: remove it, or name another file") from None

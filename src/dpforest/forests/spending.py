@@ -48,7 +48,7 @@ def spending(ledger: Ledger) -> Iterator[None]:
                 f"fit failed after it had spent epsilon = {float(spent.epsilon):.6g}; "
                 "ledger_ has the account, and the next fit of this object keeps it",
                 RuntimeWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         raise
     settle(ledger, "released")

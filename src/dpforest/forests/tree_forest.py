@@ -6,10 +6,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 
 from dpforest.arrays import Values
 from dpforest.forests.base import PrivateEstimator
+from dpforest.forests.classifier import PrivateClassifier
 from dpforest.forests.declared import fitted
 from dpforest.forests.files import named, of_group
 from dpforest.forests.lazy import also_of_sources
@@ -39,7 +39,7 @@ class TreeForest(PrivateEstimator):
             raise ValueError("the leaves do not fit the forest")
 
 
-class VotingForest(ClassifierMixin, TreeForest):
+class VotingForest(PrivateClassifier, TreeForest):
     """Trees whose leaves vote for classes; not to be used by itself."""
 
     _leaf_votes: Values = fitted()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from dpforest.arrays import Values
 from dpforest.losses.base import Loss, Norm
@@ -65,3 +65,18 @@ def clipped_logistic(scores: Values) -> Values:
     """
     p = expit(scores)
     return np.asarray(np.where(p > 0.5, 0.5 / (1.5 - p), 1.0 - 0.5 / (0.5 + p)))
+
+
+def clipped_score(probability: float) -> float:
+    """The score at which clipped gradients balance for this share of the second class.
+
+    The inverse of `clipped_logistic`.
+
+    Examples
+    --------
+    >>> round(float(clipped_logistic(np.array(clipped_score(0.8)))), 9), clipped_score(0.5)
+    (0.8, 0.0)
+    """
+    below = min(probability, 1.0 - probability)
+    score = float(logit(0.5 / (1.0 - below) - 0.5))
+    return score if probability < 0.5 else -score

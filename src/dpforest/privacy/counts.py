@@ -10,7 +10,13 @@ from dpforest.privacy.accounts.spends import Gaussian, Price, Spend
 from dpforest.privacy.desk import Desk, Released
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.records.contingency import CellCounts
-from dpforest.records.statistics import BinCounts, RecordCount, Statistic, TargetCounts
+from dpforest.records.statistics import (
+    BinCounts,
+    RecordCount,
+    Statistic,
+    TargetCounts,
+    WeightSum,
+)
 from dpforest.tables.encode import Encoding
 
 COUNT_GRID = 1024  # steps of the noise in a count of 1: as good as continuous
@@ -26,6 +32,18 @@ def count(desk: Desk, price: Price) -> float:
         desk.ledger.debit(Spend.of("number of records", "public", Public()))
         return float(desk.total(RecordCount())[0])
     return float(noisy_counts(desk, RecordCount(), price, "number of records", cells=1).values[0])
+
+
+def total_weight(desk: Desk, price: Price) -> float:
+    """The noisy sum of the sample weights, in units of their bound.
+
+    In these units a weight is from 0 to 1, so a record changes the sum by at most 1; its whole
+    steps by at most the number of them.
+    """
+    label = "sum of the sample weights, in units of their bound"
+    noise, grid = _pay(desk, label, price, cells=1)
+    noisy = desk.draws.add_noise(noise, desk.total(WeightSum(grid)))
+    return float(noisy[0]) / grid
 
 
 def bin_counts(
@@ -65,6 +83,15 @@ def table_counts(
     desk.encode(encoding, only=features)
     statistic = CellCounts(features, tuple(int(n) for n in encoding.n_bins))
     return _noisy(desk, statistic, noise, grid)
+
+
+def class_counts(desk: Desk, n_classes: int, price: Price) -> Released:
+    """The noisy number of records of each class.
+
+    A record is of one class and changes its count by 1.
+    """
+    statistic = TargetCounts(-0.5, n_classes - 0.5, n_classes)
+    return noisy_counts(desk, statistic, price, "records of each class", cells=1)
 
 
 def target_counts(desk: Desk, low: float, high: float, cells: int, price: Price) -> Released:

@@ -80,6 +80,11 @@ class Desk:
         protection = self.ledger.protection
         return protection.neighbors == "replace_one" and protection.unit == "record"
 
+    @property
+    def has_weights(self) -> bool:
+        """Whether records have weights, which is public."""
+        return self._store.has_weights
+
     def encode(
         self, encoding: Encoding, *, by_feature: bool = False, only: Sequence[int] | None = None
     ) -> None:

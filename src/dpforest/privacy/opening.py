@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dpforest.exceptions import SchemaError
+from dpforest.privacy.accounts.caps import Cap
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.opening import open_ledger
 from dpforest.privacy.accounts.protection import Protection
@@ -16,7 +18,7 @@ from dpforest.privacy.accounts.spends import Amount
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records.store import RecordStore
-from dpforest.records.stores import Persons, open_frame, open_source
+from dpforest.records.stores import Persons, Weights, open_frame, open_source
 from dpforest.schema import Schema
 from dpforest.tables.frames import Frame
 from dpforest.tables.sources import Source
@@ -31,9 +33,11 @@ def open_desk(
     protection: Protection,
     draws: Draws,
     groups: Any = None,
+    sample_weight: Any = None,
+    max_sample_weight: float | None = None,
     before: Ledger | None = None,
     n_jobs: int | None = None,
-    use: Use | None = None,
+    use: Use | Cap | None = None,
 ) -> Desk:
     """Check a table against its schema, open its ledger and a desk; releases nothing.
 
@@ -53,18 +57,26 @@ def open_desk(
         The secret randomness; where a seed fixes it, the ledger says so.
     groups : array-like or str, optional
         The person of each record, where persons are protected; in a source the column's name.
+    sample_weight : array-like, optional
+        The weight of each record.
+    max_sample_weight : float, optional
+        The public bound of weights, which goes with them.
     before : Ledger, optional
         Of the model that is continued, or of fits of the same object that failed.
     n_jobs : int, optional
         Threads.
-    use : Use, optional
-        Of a budget that is shared: reserved before a record is read.
+    use : Use or Cap, optional
+        Of a budget that is shared, reserved before a record is read; or what a search has paid.
     """
     ledger = open_ledger(schema, *budget, protection, draws.reproducible, before)
     if use is not None:
         ledger = use.begin(ledger)
     try:
-        store = _open_store(table, y, schema, protection, draws, groups, n_jobs)
+        weights = None
+        if sample_weight is not None:
+            assert max_sample_weight is not None
+            weights = Weights(sample_weight, max_sample_weight)
+        store = _open_store(table, y, schema, protection, draws, groups, weights, n_jobs)
     except BaseException:
         settle(ledger, "failed")  # nothing was released
         raise
@@ -78,11 +90,16 @@ def _open_store(
     protection: Protection,
     draws: Draws,
     groups: Any,
+    weights: Weights | None,
     n_jobs: int | None,
 ) -> RecordStore:
     persons = None
     if groups is not None:
         persons = Persons(groups, protection.max_records_per_group, draws.coins())
     if isinstance(table, Source):
+        if weights is not None:
+            raise SchemaError(
+                "sample_weight is for tables in memory; leave it out, or collect the source first"
+            )
         return open_source(table, y, schema, persons, n_jobs)
-    return open_frame(table, y, schema, persons, n_jobs)
+    return open_frame(table, y, schema, persons, n_jobs, weights)

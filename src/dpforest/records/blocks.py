@@ -34,6 +34,8 @@ class Block(NamedTuple):
         What the released model says of each record so far, where a model is boosted.
     members : ndarray of integers, shape (n, n_trees), or None
         How often each tree counts a record, where trees draw samples of their own.
+    weight : ndarray of float64, shape (n,), or None
+        From 0 to 1, where records have weights.
     """
 
     bins: NDArray[np.uint8]
@@ -41,13 +43,15 @@ class Block(NamedTuple):
     part: NDArray[np.int32] | None = None
     scores: NDArray[np.float32] | None = None
     members: Members | None = None
+    weight: NDArray[np.float64] | None = None
 
     def rows(self, which: slice | NDArray[np.int64]) -> Block:
         """Some of the rows, of a slice without a copy."""
         part = None if self.part is None else self.part[which]
         scores = None if self.scores is None else self.scores[:, which]
         members = None if self.members is None else self.members[which]
-        return Block(self.bins[which], self.target[which], part, scores, members)
+        weight = None if self.weight is None else self.weight[which]
+        return Block(self.bins[which], self.target[which], part, scores, members, weight)
 
     def pieces(self, n_rows: int) -> Iterator[Block]:
         """All rows, so many at a time."""

@@ -15,10 +15,11 @@ WIDE_BLOCK = 4096  # records whose integers stay in the first-level cache, and t
 
 
 @njit(nogil=True, cache=True)
-def sum_gradients(slopes, curvatures, limits, norm, leaves, out):
+def sum_gradients(slopes, curvatures, weights, limits, norm, leaves, out):
     """Add to ``out[tree, leaf, output]`` the gradients and Hessians of the records, as integers.
 
-    Derivatives are overwritten; ``leaves[tree, record]`` are leaf numbers.
+    Derivatives are overwritten; ``leaves[tree, record]`` are leaf numbers; no ``weights`` are
+    weights of 1.
     """
     n_outputs, n = slopes.shape
     packed = np.empty((n_outputs, WIDE_BLOCK), np.int64)
@@ -26,7 +27,8 @@ def sum_gradients(slopes, curvatures, limits, norm, leaves, out):
     for start in range(0, n, WIDE_BLOCK):
         stop = min(start + WIDE_BLOCK, n)
         block = packed[:, : stop - start]
-        pack_gradients(slopes[:, start:stop], curvatures[start:stop], limits, norm, block)
+        own = weights[start:stop]
+        pack_gradients(slopes[:, start:stop], curvatures[start:stop], own, limits, norm, block)
         for t in range(leaves.shape[0]):
             for k in range(n_outputs):
                 totals[:] = 0
@@ -35,25 +37,30 @@ def sum_gradients(slopes, curvatures, limits, norm, leaves, out):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def pack_gradients(slopes, curvatures, limits, norm, packed):
+def pack_gradients(slopes, curvatures, weights, limits, norm, packed):
     """Write the integer gradients of each record, and its Hessian with that of the first output.
 
-    All are cut off towards zero. Whatever floating point did before, the integers are held to
-    the limit here: the L1 norm (``norm`` 1) or the squared L2 norm (``norm`` 2) of all integers
-    of a record is at most ``limit``, or they are dropped. Whole numbers in doubles are exact as
-    far as the limit, do not wrap around beyond it, and no comparison with NaN or infinity holds.
+    Weights shrink what clipping left; a record whose weight is not from 0 to 1 is dropped. All are
+    cut off towards zero. Whatever floating point did before, the integers are held to the limit
+    here: the L1 norm (``norm`` 1) or the squared L2 norm (``norm`` 2) of all integers of a record
+    is at most ``limit``, or they are dropped. Whole numbers in doubles are exact as far as the
+    limit, do not wrap around beyond it, and no comparison with NaN or infinity holds.
     """
     gradient_unit, hessian_unit, clip, limit = limits
     n_outputs, n = slopes.shape
     unit, size = np.zeros(n), np.zeros(n)
     for k in range(n_outputs):
         _add_lengths(slopes[k], norm, unit)
+    for i in range(weights.shape[0]):
+        curvatures[i] *= weights[i] if 0.0 <= weights[i] <= 1.0 else 0.0
     for i in range(n):
         reach = unit[i] if norm == 1 else np.sqrt(unit[i])
         shrunk = clip / reach
         unit[i] = gradient_unit * (shrunk if reach > clip else 1.0)
         curvatures[i] = np.trunc(curvatures[i] * hessian_unit)
         size[i] = 0.0 if reach < np.inf else np.inf
+    for i in range(weights.shape[0]):
+        unit[i] *= weights[i] if 0.0 <= weights[i] <= 1.0 else 0.0
     _add_lengths(curvatures, norm, size)
     for k in range(n_outputs):
         gradients = slopes[k]

@@ -26,6 +26,8 @@ class LocalStore(RecordStore):
         The rows to keep, where a person's records are bounded; all rows otherwise.
     n_jobs : int, optional
         Threads.
+    weight : ndarray of float64, optional
+        Of each row, from 0 to 1.
     """
 
     def __init__(
@@ -34,10 +36,19 @@ class LocalStore(RecordStore):
         target: NDArray[Any],
         keep: NDArray[np.int64] | None = None,
         n_jobs: int | None = None,
+        weight: NDArray[np.float64] | None = None,
     ) -> None:
         super().__init__()
         self._frame = frame
-        self._shard = Shard(target if keep is None else target[keep], keep, n_jobs=n_jobs)
+        if weight is not None and keep is not None:
+            weight = weight[keep]
+        kept = target if keep is None else target[keep]
+        self._shard = Shard(kept, keep, n_jobs=n_jobs, weight=weight)
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether records have weights, apart from what these are."""
+        return self._shard.block.weight is not None
 
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
         """The exact total of a statistic, for the desk only: a thread a run of rows."""

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
 from dpforest.schema.categories import Category
-from dpforest.tables.encode import encode_labels, encode_target
+from dpforest.tables.encode import encode_target
+from dpforest.tables.labels import encode_equal_labels
 
 ROUNDING = 1e-6  # how far a probability may lie beyond 0 and 1
 
@@ -52,7 +53,7 @@ def class_outcomes(
     -------
     ndarray, shape (n, 6)
     """
-    labels = encode_labels(y, classes)
+    labels = encode_equal_labels(y, classes)
     predicted = _predicted_classes(predict_rows(model.predict, X, one_by_one), classes)
     _require_rows(len(predicted), len(labels))
     rows = np.zeros((len(labels), 6))
@@ -97,7 +98,7 @@ def predict_rows(predict: Callable[[Any], Any], X: Any, one_by_one: bool) -> NDA
 
 def _predicted_classes(predicted: NDArray[Any], classes: tuple[Category, ...]) -> NDArray[np.int32]:
     try:
-        return encode_labels(predicted, classes)
+        return encode_equal_labels(predicted, classes)
     except SchemaError:
         raise ValueError(
             f"the model's predict gives labels that are not among its classes {list(classes)}: "

@@ -13,8 +13,9 @@ from dpforest.records.coins import Addresses
 from dpforest.records.content import Frozen, content_hashes
 from dpforest.records.groups import person_keys
 from dpforest.schema import NumericFeature, Schema
-from dpforest.tables.encode import check_columns, encode_labels, encode_target
+from dpforest.tables.encode import check_columns, encode_target
 from dpforest.tables.frames import Frame
+from dpforest.tables.labels import encode_equal_labels
 from dpforest.tables.sources import Source
 
 Target = NDArray[np.int32 | np.float64]
@@ -103,4 +104,4 @@ def encode_y(y: Any, schema: Schema) -> Target:
     """The target of some records as the schema has it: codes of classes, or bounded numbers."""
     if schema.target is not None and schema.target.classes is None:
         return encode_target(y, *schema.target_bounds)
-    return encode_labels(y, schema.classes)
+    return encode_equal_labels(y, schema.classes)

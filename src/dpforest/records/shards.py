@@ -47,6 +47,8 @@ class Shard:
         The place of the first row of the partition in the whole table.
     n_jobs : int, optional
         Threads.
+    weight : ndarray of float64, optional
+        From 0 to 1, of the rows that are kept.
     """
 
     def __init__(
@@ -55,8 +57,9 @@ class Shard:
         keep: NDArray[np.int64] | None = None,
         first: int = 0,
         n_jobs: int | None = None,
+        weight: NDArray[np.float64] | None = None,
     ) -> None:
-        self.block = Block(np.empty((len(target), 0), np.uint8), target)
+        self.block = Block(np.empty((len(target), 0), np.uint8), target, weight=weight)
         self._keep, self._first = keep, first
         self.has = Has()
         self._binning: Binning | None = None

@@ -16,6 +16,7 @@ from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest, Sampling
 
 DERIVATIVES_AT_ONCE = 1 << 15  # numbers that stay in the second-level cache
+NO_WEIGHTS = np.empty(0)
 
 
 class Statistic(Protocol):
@@ -43,6 +44,24 @@ class RecordCount:
     def add(self, block: Block, total: NDArray[np.int64]) -> None:
         """Add the number of records."""
         total[0] += len(block.bins)
+
+
+@dataclass(frozen=True)
+class WeightSum:
+    """The weight of each record, in whole steps of which the largest weight has so many."""
+
+    steps: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One number."""
+        return (1,)
+
+    def add(self, block: Block, total: NDArray[np.int64]) -> None:
+        """Add the weights, each cut off to whole steps."""
+        assert block.weight is not None
+        steps = np.clip(np.trunc(block.weight * self.steps), 0, self.steps)
+        total[0] += int(steps.astype(np.int64).sum())
 
 
 @dataclass(frozen=True)
@@ -189,6 +208,8 @@ class BinCounts:
 class GradientSums:
     """The gradient and Hessian of the loss of each record, in its leaf of each oblivious tree.
 
+    Where records have weights, both are multiplied by the record's, after clipping.
+
     Parameters
     ----------
     trees : ObliviousTrees
@@ -218,7 +239,10 @@ class GradientSums:
             slopes, leaves = front(numbers, n_outputs, n), front(bytes_, n_trees, n)
             loss.loss.derivatives(piece.scores, piece.target, slopes, curvatures[:n])
             routing_kernels.find_oblivious_leaves(piece.bins.T, trees, leaves)
-            gradient_kernels.sum_gradients(slopes, curvatures[:n], limits, loss.norm, leaves, total)
+            weights = NO_WEIGHTS if piece.weight is None else piece.weight
+            gradient_kernels.sum_gradients(
+                slopes, curvatures[:n], weights, limits, loss.norm, leaves, total
+            )
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import count
@@ -16,6 +16,9 @@ from dpforest.records.recipes import Binning, Dealing, NewTrees, Sampling, Scori
 from dpforest.records.statistics import Statistic
 from dpforest.tables.encode import Encoding
 from dpforest.trees.oblivious import ObliviousTrees
+
+DrawBelow = Callable[[int, int], NDArray[np.int64]]
+"""``draw(m, size)``: that many independent uniform draws from 0, ..., m - 1."""
 
 
 class RecordStore(ABC):
@@ -34,6 +37,11 @@ class RecordStore(ABC):
     @abstractmethod
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
         """The exact total of a statistic under the recipes of ``_state``, for the desk only."""
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether records have weights, apart from what these are."""
+        return False
 
     def expect(self, n_totals: int) -> None:
         """Be told how many totals follow, to show how much time is left."""

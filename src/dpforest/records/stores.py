@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
 from dpforest.records.coins import Coins
@@ -13,6 +16,7 @@ from dpforest.records.groups import bound_groups
 from dpforest.records.local import LocalStore
 from dpforest.records.reading import encode_y
 from dpforest.records.store import RecordStore
+from dpforest.records.weights import read_weights
 from dpforest.schema import Schema
 from dpforest.tables.encode import check_columns
 from dpforest.tables.frames import Frame
@@ -40,20 +44,43 @@ class Persons:
     coins: Coins
 
 
-def open_frame(
-    frame: Frame, y: Any, schema: Schema, persons: Persons | None, n_jobs: int | None
-) -> RecordStore:
-    """Check a table in memory and store it; raises what is wrong with it."""
+class Weights(NamedTuple):
+    """The weight of each record, and their public bound."""
+
+    sample_weight: Any
+    bound: float
+
+
+def checked_table(
+    frame: Frame, y: Any, schema: Schema, n_jobs: int | None
+) -> tuple[Frame, NDArray[np.int32 | np.float64]]:
+    """The columns of the schema and the encoded target; SchemaError where they do not fit it."""
     frame = frame.select(schema)
     target = encode_y(y, schema)
     if len(target) != frame.n_rows:
         raise SchemaError("y must have one value a row of X: X and y have different lengths")
     check_columns(frame, schema, n_jobs)
+    return frame, target
+
+
+def open_frame(
+    frame: Frame,
+    y: Any,
+    schema: Schema,
+    persons: Persons | None,
+    n_jobs: int | None,
+    weights: Weights | None = None,
+) -> RecordStore:
+    """Check a table in memory and store it; raises what is wrong with it."""
+    weight = None
+    if weights is not None:
+        weight = read_weights(weights.sample_weight, frame.n_rows, weights.bound)
+    frame, target = checked_table(frame, y, schema, n_jobs)
     keep = None
     if persons is not None:
         contents = content_hashes(frame, schema, target, n_jobs)
         keep = bound_groups(persons.groups, contents, persons.most, persons.coins)
-    return LocalStore(frame, target, keep, n_jobs)
+    return LocalStore(frame, target, keep, n_jobs, weight)
 
 
 def open_source(

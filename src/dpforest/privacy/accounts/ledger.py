@@ -72,7 +72,7 @@ class Ledger:
         The neighbours of the guarantee. Each loss that is debited must be theirs already.
     reproducible_noise : bool
         Whether the noise follows from a seed, so that the release must not leave the house.
-    kind : {"fit", "schema", "continued fit", "evaluation"}
+    kind : {"fit", "schema", "continued fit", "evaluation", "search"}
         What the budget is for.
     after : iterable of Stage
         What was spent before, with budgets of its own.

@@ -13,6 +13,7 @@ from typing import Any
 
 from dpforest.privacy.accounts.accounting import mu_of_discrete_gaussian
 from dpforest.privacy.accounts.spends import Amount, Approximate, Gaussian, Pure, exact
+from dpforest.privacy.accounts.trainings import Training
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.trees.structure import Sampling
 
@@ -234,11 +235,15 @@ class Public:
         return Pure(0)
 
 
-Mechanism = DiscreteLaplace | DiscreteGaussian | Selection | Threshold | OfTree | AsPrinted | Public
+Mechanism = (
+    DiscreteLaplace | DiscreteGaussian | Selection | Threshold | OfTree | AsPrinted | Public
+    | Training
+)  # fmt: skip
 _BY_NAME: dict[str, type[Mechanism]] = {
     kind.__name__: kind
     for kind in (
-        DiscreteLaplace, DiscreteGaussian, Selection, Threshold, OfTree, AsPrinted, Public
+        DiscreteLaplace, DiscreteGaussian, Selection, Threshold, OfTree, AsPrinted, Public,
+        Training,
     )
 }  # fmt: skip
 

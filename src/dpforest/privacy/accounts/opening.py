@@ -7,7 +7,7 @@ from dpforest.exceptions import SchemaError
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Amount, require_made
-from dpforest.privacy.accounts.stages import Stage
+from dpforest.privacy.accounts.stages import MODELS, Kind, Stage
 from dpforest.schema import Schema
 
 
@@ -18,6 +18,7 @@ def open_ledger(
     protection: Protection,
     reproducible: bool,
     before: Ledger | None = None,
+    kind: Kind = "fit",
 ) -> Ledger:
     """Return the ledger of a fit, with nothing spent of its own budget yet.
 
@@ -34,6 +35,8 @@ def open_ledger(
         Whether the noise follows from a seed.
     before : Ledger, optional
         Of the model that is continued, or of fits of the same object that failed.
+    kind : {"fit", "search"}
+        What the budget is for, where no model is continued.
 
     Examples
     --------
@@ -43,7 +46,7 @@ def open_ledger(
     1.0
     """
     carried = () if before is None else before.stages
-    continues = any(stage.kind in ("fit", "continued fit") for stage in carried)
+    continues = any(stage.kind in MODELS for stage in carried)
     if before is not None and continues and protection != before.protection:
         raise ValueError(
             f"the model was fitted for {before.protection.describe()}: continue it with "
@@ -56,7 +59,7 @@ def open_ledger(
         delta,
         protection,
         reproducible,
-        kind="continued fit" if continues else "fit",
+        kind="continued fit" if continues else kind,
         after=(*paid, *carried),
     )
     for reason in schema.ledger.reasons if schema.ledger is not None else ():

@@ -73,11 +73,7 @@ class Reservation:
         """Return it with one entry more, or raise BudgetExceededError."""
         stage = self.debited.with_entry(entry)
         total, most = stage.total, self.most
-        if (
-            total.epsilon > most.epsilon
-            or total.delta > most.delta
-            or total.mu_squared > most.mu_squared
-        ):
+        if not total.within(most):
             raise BudgetExceededError(
                 f"the releases would cost {total}, but {most} is reserved in {self.budget.path}. "
                 "Nothing was read or released"

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from functools import reduce
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
     from dpforest.privacy.accounts.mechanisms_used import Mechanism
 
-Rule = Literal["sequential", "parallel"]
+Rule = Literal["sequential", "parallel", "random stopping"]
 # A float among the amounts is always math.inf: everything finite is an exact fraction.
 Amount = Fraction | float
 
@@ -162,14 +162,16 @@ class Branch:
     Fraction(1, 1)
     """
 
+    RULES: ClassVar[tuple[Rule, ...]] = ("sequential", "parallel")
+
     label: str
     rule: Rule
     parts: "tuple[Spend | Branch, ...]"
     times: int = 1
 
     def __post_init__(self) -> None:
-        if self.rule not in ("sequential", "parallel"):
-            raise ValueError(f"rule is {self.rule!r}, expected 'sequential' or 'parallel'")
+        if self.rule not in self.RULES:
+            raise ValueError(f"rule is {self.rule!r}, expected one of {self.RULES}")
         if not isinstance(self.times, int) or self.times < 1:
             raise ValueError(f"times is {self.times!r}, expected a whole number of at least 1")
         if not self.parts:
@@ -238,6 +240,14 @@ class Cost:
             pure = {max(self.epsilon, other.epsilon): 1}
         mu_squared = max(self.mu_squared, other.mu_squared)
         return Cost(pure, mu_squared, max(self.delta, other.delta))
+
+    def within(self, most: "Cost") -> bool:
+        """Whether no part of this cost is above that of another one."""
+        return (
+            self.epsilon <= most.epsilon
+            and self.delta <= most.delta
+            and self.mu_squared <= most.mu_squared
+        )
 
     def __str__(self) -> str:
         """Show the parts that are not zero."""

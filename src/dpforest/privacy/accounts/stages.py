@@ -18,7 +18,8 @@ from dpforest.privacy.accounts.guarantee import pair
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Amount, Branch, Cost, Entry, exact, rounded_up
 
-Kind = Literal["schema", "fit", "continued fit", "failed fit", "evaluation"]
+Kind = Literal["schema", "fit", "continued fit", "failed fit", "evaluation", "search"]
+MODELS = ("fit", "continued fit", "search")  # stages that came to their end with a model
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Stage:
 
     Parameters
     ----------
-    kind : {"schema", "fit", "continued fit", "failed fit", "evaluation"}
+    kind : {"schema", "fit", "continued fit", "failed fit", "evaluation", "search"}
         What the releases were made for.
     budget_epsilon, budget_delta : float or Fraction
         As in `Ledger`.
@@ -182,7 +183,7 @@ def each_once(stages: Iterable[Stage]) -> list[Stage]:
 def failures_of(stages: Sequence[Stage]) -> list[Stage]:
     """Return what was spent in vain since a fit came to its end, with the schema if none did."""
     spent = [stage for stage in stages if stage.entries]
-    complete = [i for i, stage in enumerate(spent) if stage.kind in ("fit", "continued fit")]
+    complete = [i for i, stage in enumerate(spent) if stage.kind in MODELS]
     rest = spent[complete[-1] + 1 :] if complete else spent
     return rest if any(stage.kind == "failed fit" for stage in rest) else []
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
+from dpforest.privacy.accounts.choices import Choice, choice_from_dict, choice_to_dict
 from dpforest.privacy.accounts.guarantee import pair
 from dpforest.privacy.accounts.mechanisms_used import mechanism_from_dict, mechanism_to_dict
 from dpforest.privacy.accounts.protection import Protection
@@ -25,6 +26,7 @@ _OTHER_MACHINES = 1e-6  # libraries of other machines may round the curves other
 _RULES = {
     "sequential": "sequential: parts add up",
     "parallel": "parallel: disjoint records, largest counts",
+    "random stopping": "random stopping: the best of a secret number of trials as below",
 }
 
 
@@ -80,7 +82,8 @@ def entry_to_dict(entry: Entry) -> dict[str, Any]:
     """Return a JSON-safe form: amounts as strings, a branch by its ``parts``."""
     if isinstance(entry, Branch):
         parts = [entry_to_dict(part) for part in entry.parts]
-        return {"label": entry.label, "rule": entry.rule, "times": entry.times, "parts": parts}
+        branch = {"label": entry.label, "rule": entry.rule, "times": entry.times, "parts": parts}
+        return branch | (choice_to_dict(entry) if isinstance(entry, Choice) else {})
     loss = entry.loss
     match loss:
         case Pure(epsilon):
@@ -102,7 +105,8 @@ def entry_from_dict(written: Mapping[str, Any]) -> Entry:
     """Read what `entry_to_dict` wrote."""
     if "parts" in written:
         parts = tuple(entry_from_dict(part) for part in written["parts"])
-        return Branch(written["label"], written["rule"], parts, written["times"])
+        told = {name: written[name] for name in ("label", "rule", "times")} | {"parts": parts}
+        return choice_from_dict(told, written) if "costs" in written else Branch(**told)
     amounts = written["loss"]
     loss: Loss
     if "mu" in amounts:

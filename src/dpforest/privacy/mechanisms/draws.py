@@ -9,10 +9,12 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from dpforest.arrays import Integers
+from dpforest.privacy.accounts.stopping import Stopping
 from dpforest.privacy.mechanisms import selection
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.privacy.mechanisms.coins import KeyedCoins
 from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.privacy.mechanisms.stopping import draw_number_of_trials
 from dpforest.records.coins import Coins
 
 
@@ -51,6 +53,14 @@ class Draws:
     def coins(self) -> Coins:
         """Secret coins under a fresh key, for records by their addresses; never released."""
         return KeyedCoins(self.bits.words(4))
+
+    def apart(self, m: int) -> int:
+        """A secret uniform draw from 0, ..., m - 1 in which no record has a part."""
+        return int(self.bits.uniform_below(m, 1)[0])
+
+    def number_of_trials(self, law: Stopping) -> int:
+        """How often to try, by a law of stopping; see `stopping.draw_number_of_trials`."""
+        return draw_number_of_trials(law, self.apart)
 
     def add_noise(self, noise: AdditiveNoise, totals: Integers) -> Integers:
         """The totals with noise."""

@@ -1,0 +1,34 @@
+"""What all classifiers share: labels in a score are read as ``fit`` reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+
+from dpforest.tables.labels import encode_equal_labels
+
+
+class PrivateClassifier(ClassifierMixin):
+    """scikit-learn's mixin, with a score for labels in any container."""
+
+    classes_: Any
+    predict: Any
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of records that are predicted right.
+
+        Read off the records for nothing: for private ones there is `dpforest.evaluate`.
+
+        Parameters
+        ----------
+        X, y
+            As in ``fit``: a label must equal one of the classes.
+        sample_weight : array-like of shape (n,), optional
+            The weight of each record.
+        """
+        says = self.predict(X)
+        labels = self.classes_[encode_equal_labels(y, tuple(self.classes_.tolist()))]
+        return float(accuracy_score(labels, np.asarray(says), sample_weight=sample_weight))

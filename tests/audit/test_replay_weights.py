@@ -1,0 +1,77 @@
+"""Weighted fits are replayed: neighbours by persons by kinds of noise; no weight tells more."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dpforest import (
+    GreedyForestClassifier,
+    MedianForestClassifier,
+    PrivateForestClassifier,
+    PrivateForestRegressor,
+    RandomDecisionForestClassifier,
+)
+from dpforest.audit import SMALL_SCHEMA, Table, replay
+from dpforest.audit.worlds import SMALL_REGRESSION
+
+X = np.array([[0.1, 0.0], [0.9, 1.0], [0.4, 1.0], [0.1, 0.0], [0.9, 0.0], [0.9, 0.0]])
+Y = np.array([0, 1, 0, 0, 1, 1])
+PERSONS = np.array([0, 1, 2, 3, 4, 4])
+SHAPE = {"n_estimators": 3, "max_depth": 1, "trees_per_round": 1}
+BOOSTED = [
+    (PrivateForestClassifier, {"schema": SMALL_SCHEMA, "class_weight": "balanced", **SHAPE}),
+    (PrivateForestRegressor, {"schema": SMALL_REGRESSION, **SHAPE}),
+]
+COUNTED = [
+    GreedyForestClassifier(leaves="counts", n_estimators=1, max_depth=1, min_support=0),
+    MedianForestClassifier(n_estimators=2, max_depth=1),
+    RandomDecisionForestClassifier(n_estimators=2, max_depth=1),
+]
+
+
+def tables(neighbors, persons, weight):
+    """Two tables that share four records; the last person is another, or not there."""
+    rows = np.arange(6 if persons else 5)
+    weights = np.array([1.0, 0.2, 0.0, 3.0, weight, weight])
+
+    def table(which, X=X):
+        return Table(X[which], Y[which], PERSONS[which] if persons else None, weights[which])
+
+    if neighbors == "add_remove":
+        return table(rows[:4]), table(rows)
+    other = X.copy()
+    other[4:] = [0.1, 1.0]
+    return table(rows, other), table(rows)
+
+
+@pytest.mark.parametrize(
+    ("neighbors", "persons", "delta"),
+    list(itertools.product(["add_remove", "replace_one"], [None, 2], [1e-6, 0.0])),
+)
+@pytest.mark.parametrize(("kind", "options"), BOOSTED)
+def test_weighted_fits_lose_no_more_than_is_claimed(kind, options, neighbors, persons, delta):
+    for weight in (0.0, 0.4, 3.0, 1e12):
+        model = kind(
+            **options,
+            delta=delta,
+            neighbors=neighbors,
+            max_records_per_group=persons,
+            max_sample_weight=3.0,
+            random_state=0,
+        )
+        one, other = tables(neighbors, persons, weight)
+        report = replay(model, one, other, common=4)
+        assert report.holds, f"{weight}: {report}"
+        if weight >= 3.0 and neighbors == "add_remove":
+            assert report.tightness > 0.5  # the bound is what is paid for
+
+
+@pytest.mark.parametrize("model", COUNTED)
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
+def test_balanced_classes_are_paid_for(model, neighbors):
+    model.set_params(schema=SMALL_SCHEMA, class_weight="balanced", neighbors=neighbors)
+    one, other = tables(neighbors, None, 1.0)
+    report = replay(model, Table(one.X, one.y), Table(other.X, other.y), common=4)
+    assert report.holds, str(report)
+    assert report.pure_claim == 1.0
