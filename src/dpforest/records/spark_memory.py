@@ -8,6 +8,9 @@ the latest fit is remembered, in the memory of the process alone.
 
 from __future__ import annotations
 
+import gc
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +21,13 @@ from dpforest.records.shards import Shard
 MOST_BYTES = 1 << 28
 _Scores = tuple[tuple[int, int], NDArray[np.float32]]
 _remembered: dict[tuple[str, Number], _Scores] = {}
+
+
+@cache
+def settle() -> None:
+    """Spare Spark a search of all our modules for garbage, which it orders after every task."""
+    gc.collect()
+    gc.freeze()
 
 
 def recall(fit: str, number: Number, shard: Shard, state: State) -> None:

@@ -94,6 +94,7 @@ def advance(state: State, batches: Batches) -> Batches:
 
 def answer(fit: str, state: State, statistic: Statistic, batches: Batches) -> Batches:
     """What all blocks of a task add to a total."""
+    spark_memory.settle()
     found = Answer()
     for number, kept in _rows(batches):
         made = _load(kept)
