@@ -13,23 +13,27 @@ from numpy.typing import NDArray
 
 from dpforest.forests import parameters as checks
 from dpforest.forests.base import COUNT_SHARE, FEWEST_RECORDS, PrivateEstimator
-from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights, needs_bins
+from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights
 from dpforest.forests.boosting import BoostedTrees, boost
 from dpforest.forests.declared import fitted, parameter
 from dpforest.forests.expectations import Worth
 from dpforest.forests.files import named, of_group
+from dpforest.forests.linear_start import linear_start
 from dpforest.forests.parameters import Auto
 from dpforest.forests.plan import (
+    NO_TREES,
     Asked,
     BoostingPlan,
+    LinearPlan,
     Purse,
     bin_share,
     bin_sizes,
     on_grid,
     plan_boosting,
+    plan_linear,
 )
 from dpforest.losses import Loss
-from dpforest.privacy.accounts.spends import Price
+from dpforest.privacy.accounts.spends import Gaussian, Price
 from dpforest.privacy.counts import total_weight
 from dpforest.privacy.desk import Desk
 from dpforest.tables.routing import add_tree_values
@@ -59,6 +63,7 @@ class BoostedForest(PrivateEstimator):
     bin_weights_: tuple[NDArray[np.float64] | None, ...] = fitted()
     feature_importances_: NDArray[np.float64] = fitted()
     _clipped: bool = fitted()
+    _n_linear_trees: int = fitted()
 
     def fit(self, X: Any, y: Any, groups: Any = None, *, sample_weight: Any = None) -> Self:
         """Train on a table, within the budget.
@@ -104,14 +109,12 @@ class BoostedForest(PrivateEstimator):
             self.total_weight_ = min(max(found, FEWEST_RECORDS), self.n_records_)
             left -= COUNT_SHARE
         facts = purse, self.n_records_, self.n_features_in_
-        share = bin_share(*facts)
-        if needs_bins(self.schema_):
-            left -= share
+        look = bin_share(*facts) / 2
         bins = choose_bins(
-            desk, self.schema_, self.n_records_, purse.price(share, among=2), bin_sizes(*facts)
+            desk, self.schema_, self.n_records_, purse.price(look), bin_sizes(*facts), 3
         )
         self._keep_bins(bins)
-        return left - self._look_at_target(desk, purse)
+        return left - bins.n_looks * look - self._look_at_target(desk, purse)
 
     def _price_of_count(self) -> Price:
         return Purse(float(self.epsilon), float(self.delta)).price(COUNT_SHARE)
@@ -130,51 +133,96 @@ class BoostedForest(PrivateEstimator):
         share: Fraction,
         before: BoostedTrees | None,
     ) -> None:
-        """Spend the share on trees."""
+        """Spend the share on a linear start and on trees."""
         purse = Purse(float(self.epsilon), float(self.delta))
-        loss = on_grid(self._loss(), purse, purse.price(share), steps=1)
         asked = Asked(
             n_trees=_unless_auto(self.n_estimators),
             trees_per_round=_unless_auto(self.trees_per_round),
             depth=_unless_auto(self.max_depth),
             learning_rate=_unless_auto(self.learning_rate),
         )
-        plan = plan_boosting(
-            purse,
-            share,
-            loss,
-            self.total_weight_,
-            self.n_features_in_,
-            not self.encoding_.feature_bins.categorical.all(),
-            asked,
-        )
-        if before is not None and self.learning_rate == "auto":
+        self._clipped = purse.private
+        start = before
+        if before is None:
+            linear = self._plan_linear(purse, share, asked)
+            if linear.n_steps:
+                start = self._start_linearly(desk, purse, share, linear)
+            self._n_linear_trees = 0 if start is None else start.trees.n_trees
+            share *= 1 - linear.share
+        if share:
+            self._grow(desk, rng, share, asked, start, 0 if before is None else self._n_grown)
+        elif start is not None:
+            self.plan_, self.forest_ = NO_TREES, start
+            self.feature_importances_ = np.zeros(self.n_features_in_)
+
+    @property
+    def _n_grown(self) -> int:
+        return self.forest_.trees.n_trees - self._n_linear_trees
+
+    def _grow(
+        self,
+        desk: Desk,
+        rng: np.random.Generator,
+        share: Fraction,
+        asked: Asked,
+        start: BoostedTrees | None,
+        n_grown: int,
+    ) -> None:
+        """Spend the share on trees, on top of a linear start and of trees grown before."""
+        purse = Purse(float(self.epsilon), float(self.delta))
+        loss = on_grid(self._loss(), purse, purse.price(share), steps=1)
+        any_numeric = not self.encoding_.feature_bins.categorical.all()
+        facts = self.total_weight_, self.n_features_in_, any_numeric
+        plan = plan_boosting(purse, share, loss, *facts, asked)
+        if self.learning_rate == "auto":
             # The new trees' noise joins that of the old: as if both were one average.
-            part = plan.n_trees / (plan.n_trees + before.trees.n_trees)
+            part = plan.n_trees / (plan.n_trees + n_grown)
             plan = replace(plan, learning_rate=part * plan.learning_rate)
         price = purse.price(share, among=plan.n_trees)
-        steps = self.ledger_.protection.steps
-        loss = on_grid(self._loss(), purse, price, steps)
+        loss = on_grid(self._loss(), purse, price, self.ledger_.protection.steps)
         grower = ObliviousGrower(
             self.encoding_.feature_bins,
             cut_weights(self.bin_weights_),
             rng,
             learnt=plan.learnt,
             focus=plan.focus,
+            memory=plan.memory,
+            learnt_cuts=plan.learnt_cuts,
         )
         self.plan_ = plan
-        self._clipped = purse.private
-        self.forest_ = boost(desk, grower, loss, plan, price, before)
-        self._keep_importances(grower.signal, plan.n_trees, before)
+        self.forest_ = boost(desk, grower, loss, plan, price, start)
+        self._keep_importances(grower.signal, plan.n_trees, n_grown)
 
-    def _keep_importances(
-        self, signal: NDArray[np.float64], n_trees: int, before: BoostedTrees | None
-    ) -> None:
+    def _plan_linear(self, purse: Purse, share: Fraction, asked: Asked) -> LinearPlan:
+        """What public facts say; whoever asks for a shape of the trees gets trees."""
+        bins = self.encoding_.feature_bins
+        ordered = float((~bins.categorical | (bins.n_values == 2)).mean())
+        plan = plan_linear(purse, share, self.total_weight_, self.n_features_in_, ordered)
+        return replace(plan, share=min(plan.share, Fraction(1, 2))) if asked != Asked() else plan
+
+    def _start_linearly(
+        self, desk: Desk, purse: Purse, share: Fraction, plan: LinearPlan
+    ) -> BoostedTrees:
+        """Spend its part of the share on a linear model."""
+        price = purse.price(share * plan.share, among=plan.n_steps)
+        assert isinstance(price, Gaussian)
+        loss = on_grid(self._loss(), purse, price, self.ledger_.protection.steps)
+        return linear_start(
+            desk,
+            self.encoding_.feature_bins,
+            self.bin_weights_,
+            replace(loss, hessian_part=0.0),
+            plan,
+            self.total_weight_,
+            price,
+        )
+
+    def _keep_importances(self, signal: NDArray[np.float64], n_trees: int, n_grown: int) -> None:
         """Shares of the signal; those of a continued model weigh by their trees."""
         shares = signal / signal.sum() if signal.sum() > 0 else signal
-        if before is not None:
-            old = before.trees.n_trees
-            shares = (old * self.feature_importances_ + n_trees * shares) / (old + n_trees)
+        if n_grown:
+            weighed = n_grown * self.feature_importances_ + n_trees * shares
+            shares = weighed / (n_grown + n_trees)
         self.feature_importances_ = shares
 
     def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
@@ -203,11 +251,18 @@ class BoostedForest(PrivateEstimator):
     def _staged_scores(self, X: Any) -> Iterator[NDArray[np.float32]]:
         bins = self._bins(X, order="F")
         scores = np.zeros((self.forest_.values.shape[1], len(bins)), np.float32)
-        size = self.plan_.trees_per_round
-        for start in range(0, self.forest_.trees.n_trees, size):
-            part = self.forest_[start : start + size]
+        start = 0
+        for size in self._stages():
+            part, start = self.forest_[start : start + size], start + size
             add_tree_values(part.trees, bins, part.values, scores, self.n_jobs)
             yield scores.copy()
+
+    def _stages(self) -> list[int]:
+        """The trees of each stage: the linear start, then round by round."""
+        first, size = self._n_linear_trees, self.plan_.trees_per_round
+        left = self.forest_.trees.n_trees - first
+        rounds = [min(size, left - done) for done in range(0, left, max(size, 1))]
+        return [first, *rounds] if first else rounds
 
     def from_scores(self, scores: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
         """Turn scores, shape (n_outputs, n), into probabilities or targets."""
@@ -232,6 +287,7 @@ class BoostedForest(PrivateEstimator):
             "total_weight": self.total_weight_,
             "plan": asdict(self.plan_),
             "clipped": self._clipped,
+            "n_linear_trees": self._n_linear_trees,
             "bin_weights": [None if w is None else w.tolist() for w in self.bin_weights_],
         }
 
@@ -248,8 +304,9 @@ class BoostedForest(PrivateEstimator):
         self.total_weight_ = float(facts["total_weight"])
         self.plan_ = BoostingPlan(**facts["plan"])
         self._clipped = bool(facts["clipped"])
+        self._n_linear_trees = int(facts["n_linear_trees"])
         weights = tuple(None if w is None else np.array(w) for w in facts["bin_weights"])
-        self._keep_bins(PrivateBins(self.encoding_, weights))
+        self._keep_bins(PrivateBins(self.encoding_, weights, 0))
         trees = ObliviousTrees.from_arrays(of_group("trees", arrays))
         self.forest_ = BoostedTrees(trees, arrays["values"].astype(np.float32))
         self.feature_importances_ = arrays["feature_importances"]

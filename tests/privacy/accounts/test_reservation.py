@@ -384,7 +384,9 @@ def test_every_inner_fit_of_scikit_learn_is_debited(budget):
     with parallel_config("threading"):
         cross_val_score(model, X, Y, cv=3, n_jobs=2)
     assert len(budget.history()) == 8
-    BaggingClassifier(model, n_estimators=3, bootstrap=False, max_samples=0.5).fit(X, Y)
+    # Bagging tells which records a model sees by weights of 0 and 1.
+    weighed = clone(model).set_params(max_sample_weight=1.0)
+    BaggingClassifier(weighed, n_estimators=3, bootstrap=False, max_samples=0.5).fit(X, Y)
     assert len(budget.history()) == 11
     CalibratedClassifierCV(model, cv=2, ensemble=True).fit(X, Y)
     assert len(budget.history()) == 13
