@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 PYTEST_JOBS ?= 2
 
-.PHONY: demo test test-data lint mutants docs bench bench-accuracy audit clean
+.PHONY: demo test test-data test-spark lint mutants docs bench bench-accuracy audit clean
 
 demo: $(STAMPS)/package
 	mkdir -p build
@@ -16,6 +16,9 @@ test: lint
 
 test-data: $(STAMPS)/test
 	$(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile -m needs_tables tests
+
+test-spark: $(STAMPS)/test $(STAMPS)/spark
+	$(BIN)/python -m pytest tests/records/test_spark_store.py
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .
@@ -47,6 +50,6 @@ $(STAMPS)/package: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/test $(STAMPS)/docs $(STAMPS)/bench: $(STAMPS)/package
+$(STAMPS)/test $(STAMPS)/spark $(STAMPS)/docs $(STAMPS)/bench: $(STAMPS)/package
 	$(BIN)/python -m pip install --quiet --group $(notdir $@)
 	touch $@

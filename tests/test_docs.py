@@ -17,7 +17,11 @@ def blocks(page: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
+    run_blocks(page, {})
+
+
+def run_blocks(page: str, names: dict[str, object]) -> None:
+    """Run the Python blocks of a page; they must print what its text blocks say."""
     printed = ""
     for language, content in blocks(page):
         if language == "python":
