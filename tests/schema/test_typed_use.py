@@ -23,7 +23,7 @@ NumericFeature("age", 0, 120, cuts="18, 40")  # type: ignore[arg-type]
 def test_lists_will_do_where_tuples_are_kept(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT, encoding="utf-8")
-    # Strict as pyproject.toml is, so an ignored error must be one; in its cache, this takes seconds.
+    # Strict as pyproject.toml is, so an ignored error must be one; quick, in its cache.
     checked = subprocess.run(
         [sys.executable, "-m", "mypy", str(script)],
         cwd=ROOT,
