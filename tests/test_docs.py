@@ -49,7 +49,13 @@ def test_the_readme_opens_with_the_two_commands():
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+    "page",
+    [
+        "README.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
+    ],
 )
 def test_links_to_files_lead_somewhere(page):
     path = ROOT / page
