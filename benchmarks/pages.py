@@ -26,6 +26,7 @@ PAGES = (
     "README.md",
     "docs/getting-started.md",
     "docs/flagship.md",
+    "docs/schema.md",
     "docs/evaluation.md",
     "docs/choice.md",
     "docs/imbalance.md",
@@ -34,6 +35,7 @@ PAGES = (
     "docs/scale.md",
     "docs/report.md",
     "docs/contributing.md",
+    *sorted(f"docs/guides/{path.name}" for path in (ROOT / "docs" / "guides").glob("*.md")),
 )
 PRICES = "docs/flagship.md"
 PRICE_TABLE = re.compile(r"^\| model \| test accuracy \|\n(?:\|.*\n)+", re.MULTILINE)
