@@ -33,6 +33,7 @@ PAGES = (
     "docs/imbalance.md",
     "docs/small-data.md",
     "docs/budget.md",
+    "docs/scale.md",
     "docs/report.md",
     "docs/contributing.md",
 )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         NoGuaranteeWarning,
         PrivacyLeakWarning,
         SchemaError,
+        SourceChangedError,
         WeakGuaranteeWarning,
     )
     from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from dpforest.privacy.accounts.protection import Protection
     from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
     from dpforest.search import PrivateSearchCV
+    from dpforest.tables.arrow_source import ParquetTable
 
 __version__ = "0.1.0"
 
@@ -52,6 +54,7 @@ __all__ = [
     "ModelFileError",
     "NoGuaranteeWarning",
     "NumericFeature",
+    "ParquetTable",
     "PrivacyLeakWarning",
     "PrivateForestClassifier",
     "PrivateForestRegressor",
@@ -60,6 +63,7 @@ __all__ = [
     "RandomDecisionForestClassifier",
     "Schema",
     "SchemaError",
+    "SourceChangedError",
     "Target",
     "WeakGuaranteeWarning",
     "audit",
@@ -84,6 +88,7 @@ _ROOMS = {
         "NoGuaranteeWarning",
         "PrivacyLeakWarning",
         "SchemaError",
+        "SourceChangedError",
         "WeakGuaranteeWarning",
     ),
     "forests.saving": ("load_model",),
@@ -97,6 +102,7 @@ _ROOMS = {
     "privacy.accounts.ledger": ("Ledger",),
     "privacy.accounts.protection": ("Protection",),
     "schema": ("CategoricalFeature", "NumericFeature", "Schema", "Target"),
+    "tables.arrow_source": ("ParquetTable",),
     "search": ("PrivateSearchCV",),
 }
 _HOME = {name: f"dpforest.{room}" for room, names in _ROOMS.items() for name in names}

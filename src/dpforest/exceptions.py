@@ -29,6 +29,10 @@ class SchemaError(ValueError):
     """A schema is wrong in itself, or the data does not fit it."""
 
 
+class SourceChangedError(RuntimeError):
+    """A source gave other records than when it was first read: there is no total over them."""
+
+
 class ModelFileError(ValueError):
     """A saved model is damaged, was edited, is no model, or of another version of the format."""
 

@@ -38,7 +38,7 @@ def census():
 
 
 ESTIMATORS = {
-    "boosted": (PrivateForestClassifier, "dpforest.forests.boosted_base.boost"),
+    "boosted": (PrivateForestClassifier, "dpforest.forests.boosted_base.linear_start"),
     "random": (RandomDecisionForestClassifier, "dpforest.forests.random.grow_binary"),
     "greedy": (GreedyForestClassifier, "dpforest.forests.greedy.join_forests"),
     "median": (MedianForestClassifier, "dpforest.forests.median_base.LevelGrower"),

@@ -19,6 +19,7 @@ from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import spends_of
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.privacy.desk import Desk
+from dpforest.privacy.mechanisms.coins import CoinsInOrder
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records.local import LocalStore
 from dpforest.schema import NumericFeature, Schema, Target
@@ -63,6 +64,9 @@ class Recorder(Draws):
     def below(self, m, size):
         self.log.append("coins")
         return super().below(m, size)
+
+    def coins(self):
+        return CoinsInOrder(self.below, lambda chances, m: self.below(m, len(chances)) < chances)
 
     def add_noise(self, noise, totals):
         self.log.append("drawn")
@@ -128,7 +132,7 @@ def protected(request):
 def recorded_desk():
     """Make a desk that records: ``recorded_desk(protection, target="classes")``."""
 
-    def make(protection=None, *, target="classes", epsilon=50.0, delta=1e-6):
+    def make(protection=None, *, target="classes", epsilon=50.0, delta=1e-6, weight=None):
         rng = np.random.default_rng(5)
         X = rng.random((N, 2))
         targets = {"classes": (X[:, 0] > 0.3).astype(np.int32), "numbers": X[:, 0], "pairs": X}
@@ -136,7 +140,7 @@ def recorded_desk():
         ledger = WatchedLedger(epsilon, delta, protection or Protection())
         ledger.log = log
         WatchedStore.log = log
-        store = WatchedStore(Frame(X), targets[target], n_jobs=1)
+        store = WatchedStore(Frame(X), targets[target], n_jobs=1, weight=weight)
         store.encode(ENCODING)
         store.start_scores(1)
         log.clear()

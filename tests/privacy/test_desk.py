@@ -15,10 +15,18 @@ from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.accounts.tree_sampling import Span, TreeSampling
-from dpforest.privacy.counts import bin_counts, count, noisy_counts, table_counts, target_counts
+from dpforest.privacy.counts import (
+    bin_counts,
+    class_counts,
+    count,
+    noisy_counts,
+    table_counts,
+    target_counts,
+    total_weight,
+)
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.errors import error_sums
-from dpforest.privacy.gradients import gradient_sums
+from dpforest.privacy.gradients import gradient_sums, linear_sums
 from dpforest.privacy.greedy_splits import Rule, choose_attributes, node_counts
 from dpforest.privacy.leaves import LeafQuestion, leaf_counts, leaf_labels, leaf_target_sums
 from dpforest.privacy.mechanisms.draws import Draws
@@ -34,6 +42,7 @@ from dpforest.tables.frames import Frame
 from dpforest.trees.attribute_grower import AttributeGrower
 from dpforest.trees.growers import grow_binary
 from dpforest.trees.level_grower import BINS, LevelGrower
+from dpforest.trees.linear import LinearDesign
 from dpforest.trees.oblivious_grower import ObliviousGrower
 from dpforest.trees.workloads import Paths, Rows
 
@@ -50,6 +59,10 @@ LOSSES = {
     "gaussian": IntegerLoss(Logistic(), 2, 1024, 0.5, 0.37),
 }
 PRICES = {"pure": Pure(TENTH), "gaussian": Gaussian(0.05)}
+
+
+DESIGN = LinearDesign.of_bins(ENCODING.feature_bins, (None, None))
+LINEAR = IntegerLoss(Logistic(), 2, 1024, 0.5, 0.0)
 
 
 def draw_trees():
@@ -99,6 +112,11 @@ VERBS = {
     "gradient_sums": lambda desk, kind: gradient_sums(
         desk, draw_trees(), LOSSES[kind], PRICES[kind], "trees"
     ),
+    "linear_sums": lambda desk, kind: linear_sums(
+        desk, DESIGN, LINEAR, PRICES["gaussian"], "linear start"
+    ),
+    "class_counts": lambda desk, kind: class_counts(desk, 2, PRICES[kind]),
+    "total_weight": lambda desk, kind: total_weight(desk, PRICES[kind]),
     "leaf_counts": lambda desk, kind: leaf_counts(desk, leaves(DISJOINT)),
     "leaf_counts of samples": lambda desk, kind: leaf_counts(desk, leaves(SAMPLES)),
     "leaf_labels": lambda desk, kind: leaf_labels(desk, leaves(SHARED)),
@@ -197,7 +215,8 @@ def test_control_the_untouchable_store_does_catch_reading(verb):
 def test_draws_are_told_of_every_look_at_the_records(verb, recorded_desk):
     """The auditor enumerates by it: a draw before a look must not be taken for the last release."""
     target = "pairs" if verb == "error_sums" else "numbers" if "target" in verb else "classes"
-    desk = recorded_desk(target=target)
+    weight = np.ones(60) if verb == "total_weight" else None
+    desk = recorded_desk(target=target, weight=weight)
     desk.encode(ENCODING, by_feature=verb == "gradient_sums")
     desk.log.clear()
     VERBS[verb](desk, "pure")
@@ -241,15 +260,15 @@ def test_a_reopened_desk_has_the_records_and_another_ledger(recorded_desk):
 
 
 class Asked(Draws):
-    """Keeps what coins are asked for."""
+    """Counts the keys that are drawn."""
 
     def __init__(self):
         super().__init__(0)
-        self.asked = []
+        self.keys = 0
 
-    def below(self, m, size):
-        self.asked.append((m, size))
-        return super().below(m, size)
+    def coins(self):
+        self.keys += 1
+        return super().coins()
 
 
 def coin_desk(n=4_000):
@@ -261,15 +280,17 @@ def coin_desk(n=4_000):
 
 
 def test_records_are_dealt_once_a_sampling_and_anew_for_another():
-    desk = coin_desk()
+    desk, keys = coin_desk(), []
     for sampling in (DISJOINT, DISJOINT, SHARED, SAMPLES, SAMPLES, DISJOINT):
         desk.draw_samples(sampling)
-    deal, coins = [(3, 4_000)], [(2, 4_000)] * 3
-    assert desk.draws.asked == [*deal, *coins, *deal]
+        keys.append(desk.draws.keys)
+    assert keys == [1, 1, 1, 2, 2, 3]
+    assert desk._store._state.dealing.n_parts == DISJOINT.n_trees
     # A question in between that deals for itself leaves nothing for the trees before.
     desk.deal_anew(5)
+    assert desk._store._state.dealing.n_parts == 5
     desk.draw_samples(DISJOINT)
-    assert desk.draws.asked[5:] == [(5, 4_000), *deal]
+    assert (desk.draws.keys, desk._store._state.dealing.n_parts) == (5, DISJOINT.n_trees)
 
 
 def test_the_share_that_is_drawn_is_the_share_that_is_priced():
@@ -296,7 +317,7 @@ def test_harder_samples_halve_the_chance_of_what_is_classified_well_and_raise_no
     for k, p in ((0, 0.4), (1, 0.2)):
         assert np.abs(seen[:, k] - n[k] * p).max() <= 5 * math.sqrt(n[k] * p * (1 - p))
     # Levels and leaves that follow see the same samples.
-    before = list(desk.draws.asked)
+    before = desk.draws.keys
     desk.draw_samples(sampling)
-    assert desk.draws.asked == before
+    assert desk.draws.keys == before
     assert desk.ledger.entries == ()

@@ -11,12 +11,13 @@ from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.desk import Desk
-from dpforest.privacy.gradients import gradient_sums
+from dpforest.privacy.gradients import gradient_sums, linear_sums
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records.local import LocalStore
 from dpforest.schema import NumericFeature, Schema
 from dpforest.tables.encode import Encoding
 from dpforest.tables.frames import Frame
+from dpforest.trees.linear import LinearDesign
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
 N = 300
@@ -109,3 +110,29 @@ def test_rounds_of_one_model_are_one_line_of_the_ledger():
     (branch,) = desk.ledger.entries
     assert branch.times == 20
     assert branch.cost().mu == pytest.approx(0.05 * math.sqrt(20), rel=1e-6)
+
+
+DESIGN = LinearDesign.of_bins(ENCODING.feature_bins, (np.full(4, 0.25), np.full(4, 0.25)))
+LINEAR = IntegerLoss(Logistic(), 2, 1024, 0.5, 0.0)
+
+
+def test_linear_noise_is_for_the_grid_times_the_steps(recorded_desk, protected, paid_before_read):
+    protection, steps = protected
+    desk = recorded_desk(protection)
+    desk.encode(ENCODING, by_feature=True)
+    desk.log.clear()
+    sums = linear_sums(desk, DESIGN, LINEAR, Gaussian(0.05), "linear start")
+    assert sums.shape == (1, 3)
+    ((what, made),) = desk.draws.laws
+    assert what == "noise"
+    assert made.sensitivity == 1024 * steps
+    assert math.sqrt(made.sigma2) * 0.05 >= 1024 * steps * (1 - 1e-9)
+    assert desk.made() == [made]
+    paid_before_read(desk)
+
+
+def test_a_linear_model_has_no_pure_price(recorded_desk):
+    desk = recorded_desk()
+    with pytest.raises(ValueError, match="Gaussian"):
+        linear_sums(desk, DESIGN, LINEAR, Pure(Fraction(1, 10)), "linear start")
+    assert desk.log == []

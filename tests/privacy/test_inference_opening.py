@@ -40,7 +40,7 @@ def test_of_each_person_so_many_records_are_left_in_every_column(most):
     persons = np.repeat([7, 8, 9], [5, 2, 1])
     table = pd.DataFrame({"person": persons, "row": np.arange(8)})
     found, _ = read_columns(table, None)
-    kept = bounded(found, persons, most, Draws(0))
+    kept = bounded(found, table, persons, most, Draws(0))
     expected = [min(most, size) for size in (5, 2, 1)]
     assert np.unique(kept["person"].to_numpy(), return_counts=True)[1].tolist() == expected
     # The same rows of all columns.

@@ -71,7 +71,7 @@ def test_nothing_is_spent_and_all_records_are_there():
 def test_targets_are_clipped_to_the_declared_bounds():
     desk = opened(y=[-1e9, 3, 7, 1e300], schema=NUMBERS)
     assert desk.total(TargetCounts(0, 10, 2)).tolist() == [2, 2]
-    (block,) = desk._store._blocks
+    block = desk._store._shard.block
     assert (block.target.min(), block.target.max()) == (0, 10)
 
 
@@ -94,8 +94,7 @@ def test_which_records_of_a_person_count_is_drawn():
     kept = np.zeros(4)
     for seed in range(400):
         desk = opened(rows, y, protection=protection, groups=[7] * 4, draws=Draws(seed))
-        (block,) = desk._store.blocks()
-        kept[block.keep] += 1
+        kept[desk._store._shard.addresses] += 1
     assert kept.sum() == 400
     assert np.abs(kept - 100).max() < 5 * np.sqrt(400 * 0.25 * 0.75)
 
@@ -156,6 +155,7 @@ def test_columns_are_those_of_the_schema_in_its_order():
     encoding = Encoding.from_schema(CLASSES, max_bins=2)
     counts = bin_counts(desk, encoding, (0, 1), Pure(1), "bins")
     desk.encode(encoding)
-    (block,) = desk._store._blocks
+    desk.total(RecordCount())
+    block = desk._store._shard.block
     assert block.bins.tolist() == [[0, 0], [0, 1], [1, 0], [2, 3]]
     assert counts.values.shape == (2, 4)

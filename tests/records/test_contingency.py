@@ -2,8 +2,8 @@ import numpy as np
 
 from dpforest import CategoricalFeature, NumericFeature, Schema
 from dpforest.records.contingency import CellCounts, TableCounts
+from dpforest.records.shards import total_of
 from dpforest.records.statistics import Block
-from dpforest.records.store import total_of
 from dpforest.tables.folded import FoldedEncoding
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dpforest.records.blocks import Block
 from dpforest.records.error_sums import ErrorSums
-from dpforest.records.store import total_of
+from dpforest.records.shards import total_of
 
 
 def total(statistic, pairs):

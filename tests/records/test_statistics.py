@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from dpforest.losses import IntegerLoss, Logistic, Softmax, Squared
 from dpforest.records.blocks import Block
+from dpforest.records.shards import total_of
 from dpforest.records.statistics import BinCounts, GradientSums, RecordCount, TargetCounts
-from dpforest.records.store import total_of
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 from dpforest.trees.structure import FeatureBins

@@ -1,13 +1,16 @@
-"""Stores: totals do not depend on how records are cut into blocks, and draws are each record's own.
+"""Stores: totals do not depend on how records are cut into shards, and coins are each record's own.
 
-The second store here has `blocks` and nothing else; every statistic must work on it.
+The second store here has `total` and nothing else; every statistic must work on it.
 """
 
 import math
+import pickle
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,10 +18,11 @@ from hypothesis import strategies as st
 from dpforest.literature.printed.tree_errors import ErrorsWithout
 from dpforest.losses import IntegerLoss, Logistic, Softmax, Squared
 from dpforest.privacy.mechanisms.draws import Draws
-from dpforest.privacy.mechanisms.randomness import RandomBits
-from dpforest.records import statistics
+from dpforest.records import shards, statistics
 from dpforest.records.contingency import TableCounts
 from dpforest.records.local import LocalStore
+from dpforest.records.recipes import BehindError, Binning, Dealing, State
+from dpforest.records.shards import Shard
 from dpforest.records.statistics import (
     BinCounts,
     GradientSums,
@@ -30,9 +34,10 @@ from dpforest.records.statistics import (
     TargetGrid,
     WeightSum,
 )
-from dpforest.records.store import Records, RecordStore
-from dpforest.schema import NumericFeature, Schema, Target
+from dpforest.records.store import RecordStore
+from dpforest.schema import CategoricalFeature, NumericFeature, Schema, Target
 from dpforest.tables.encode import Encoding
+from dpforest.tables.folded import FoldedEncoding
 from dpforest.tables.frames import Frame
 from dpforest.trees.growers import grow_binary
 from dpforest.trees.oblivious_grower import ObliviousGrower
@@ -71,15 +76,23 @@ STATISTICS = [
 ]
 
 
-class ListOfBlocks(RecordStore):
+class ListOfShards(RecordStore):
     """All a store needs."""
 
-    def __init__(self, blocks):
-        super().__init__(n_jobs=1)
-        self.list = blocks
+    def __init__(self, parts):
+        super().__init__()
+        firsts = np.cumsum([0, *(len(X) for X, _ in parts)])
+        self.shards = [
+            (Shard(y, None, int(first), n_jobs=1, weight=weights(X)), Frame(X))
+            for (X, y), first in zip(parts, firsts, strict=False)
+        ]
 
-    def blocks(self):
-        return iter(self.list)
+    def total(self, statistic):
+        total = np.zeros(statistic.shape, np.int64)
+        for shard, frame in self.shards:
+            needed = frame if shard.needs_values(self._state) else None
+            shard.add(self._state, statistic, total, needed)
+        return total
 
 
 def draw_records(rng, n):
@@ -88,9 +101,7 @@ def draw_records(rng, n):
 
 def cut_up(X, y, cuts):
     borders = [0, *sorted(cuts), len(X)]  # a frame has at least one record
-    return ListOfBlocks(
-        [Records(Frame(X[a:b]), y[a:b], weight=weights(X[a:b])) for a, b in pairwise(borders)]
-    )
+    return ListOfShards([(X[a:b], y[a:b]) for a, b in pairwise(borders)])
 
 
 def whole(X, y):
@@ -102,33 +113,15 @@ def weights(X):
     return X[:, 0].copy()
 
 
-class Tape:
-    """Draws that belong to records, so that they are the same however records are cut up.
-
-    A store asks for the draws of one block at a time, tree after tree.
-    """
-
-    def __init__(self, sizes, turns, seed=0):
-        numbers = np.random.default_rng(seed).integers(0, 2**40, (sum(sizes), turns))
-        parts = np.split(numbers, np.cumsum(sizes)[:-1])
-        self.queue = [column for part in parts for column in part.T]
-
-    def __call__(self, m, size):
-        column = self.queue.pop(0)
-        assert len(column) == size
-        return column % m
+def coins(seed=0):
+    return Draws(seed).coins()
 
 
-def joins_of(draw):
-    """Coins of records that join by uniform draws, as `Draws.joins` makes them."""
-    return lambda chances, out_of: draw(out_of, len(chances)) < chances
-
-
-def prepare(store, statistic, sizes):
+def prepare(store, statistic, seed=0):
     """Everything that a statistic may ask of the state of a store."""
     store.encode(ENCODING, by_feature=isinstance(statistic, GradientSums))
-    store.deal(TREES, Tape(sizes, 1))
-    store.sample(TREES, Fraction(2, 5), joins_of(Tape(sizes, TREES)), (FOREST, VOTES))
+    store.deal(TREES, coins(seed))
+    store.sample(TREES, Fraction(2, 5), coins(seed + 1), (FOREST, VOTES))
     if isinstance(statistic, GradientSums):
         n_outputs = statistic.loss.n_outputs
         store.start_scores(n_outputs)
@@ -151,22 +144,22 @@ def test_no_statistic_is_left_out():
 )
 @settings(max_examples=12, deadline=None)
 @given(data=st.data())
-def test_a_total_does_not_depend_on_how_records_are_cut_into_blocks(statistic, data):
+def test_a_total_does_not_depend_on_how_records_are_cut_into_shards(statistic, data):
     n = data.draw(st.integers(1, 80))
     X, y = draw_records(np.random.default_rng(data.draw(st.integers(0, 2**32))), n)
     if isinstance(statistic, GradientSums) and isinstance(statistic.loss.loss, Logistic):
         y = y % 2
     cuts = data.draw(st.sets(st.integers(1, n - 1), max_size=5)) if n > 1 else set()
     store, one = cut_up(X, y, cuts), whole(X, y)
-    prepare(store, statistic, [len(records.target) for records in store.blocks()])
-    prepare(one, statistic, [n])
+    prepare(store, statistic)
+    prepare(one, statistic)
     expected = one.total(statistic)
     np.testing.assert_array_equal(store.total(statistic), expected)
     assert expected.shape == statistic.shape
 
 
-def test_a_store_without_blocks_totals_to_nothing():
-    assert ListOfBlocks([]).total(RecordCount()).tolist() == [0]
+def test_a_store_without_shards_totals_to_nothing():
+    assert ListOfShards([]).total(RecordCount()).tolist() == [0]
 
 
 def test_a_weight_goes_with_its_record():
@@ -195,7 +188,7 @@ def test_threads_do_not_change_a_total():
         totals = []
         for n_jobs in (1, 3):
             store = LocalStore(Frame(X), y, n_jobs=n_jobs, weight=weights(X))
-            prepare(store, statistic, [60_000])
+            prepare(store, statistic)
             totals.append(store.total(statistic))
         np.testing.assert_array_equal(*totals)
 
@@ -282,7 +275,7 @@ def test_binning_anew_keeps_parts_samples_and_scores():
     X, y = draw_records(np.random.default_rng(7), 50)
     store = cut_up(X, y, [20])
     statistic = LeafClassCounts(FOREST, CLASSES, "disjoint")
-    prepare(store, statistic, [20, 30])
+    prepare(store, statistic)
     before = store.total(statistic)
     store.encode(ENCODING, only=(0,))
     store.encode(ENCODING)
@@ -298,14 +291,15 @@ N = 20_000
 
 
 def members_of(store):
-    return np.vstack([block.members for block in store._blocks])
+    store.total(RecordCount())
+    return np.vstack([shard.block.members for shard, _ in store.shards])
 
 
 def coin_store(share, known=None, cuts=(7_000,), seed=0, n_trees=TREES):
     X, y = draw_records(np.random.default_rng(9), N)
     store = cut_up(X, y, cuts)
     store.encode(ENCODING)
-    store.sample(n_trees, share, Draws(seed).joins, known)
+    store.sample(n_trees, share, coins(seed), known)
     return store, X, y
 
 
@@ -365,26 +359,159 @@ def leaf_of(forest, bins, t):
 def test_every_record_is_dealt_to_one_part_by_a_draw_of_its_own():
     X, y = draw_records(np.random.default_rng(9), N)
     store = cut_up(X, y, [7_000])
-    store.deal(TREES, RandomBits(0).uniform_below)
-    part = np.concatenate([block.part for block in store._blocks])
+    store.deal(TREES, coins())
+    store.total(RecordCount())
+    part = np.concatenate([shard.block.part for shard, _ in store.shards])
     for k in range(TREES):
         assert near((part == k).sum(), N, 1 / TREES)
     for shift in (1, 2, 7_000):
         assert near((part[shift:] == part[:-shift]).sum(), N - shift, 1 / TREES)
 
 
-def test_a_draw_is_asked_for_each_record_and_nothing_else():
-    """Parts and samples may not depend on what others are: only how many draws there are may."""
+class AskedCoins:
+    """Coins that tell what was asked of them."""
+
+    def __init__(self):
+        self.asked = []
+
+    def below(self, m, addresses, turns=0):
+        self.asked.append((m, addresses.tolist()))
+        return np.zeros(len(addresses), np.int64)
+
+    def joins(self, chances, out_of, addresses, n_trees):
+        self.asked.append((chances.tolist(), out_of, addresses.tolist(), n_trees))
+        return np.zeros((len(addresses), n_trees), np.uint8)
+
+
+def test_coins_are_asked_by_the_places_of_records_and_by_nothing_else():
+    """Parts and samples may not depend on what others are: a place is all that coins are told."""
     X, y = draw_records(np.random.default_rng(10), 30)
-    asked = []
-
-    def draw(m, size):
-        asked.append((m, size))
-        return np.zeros(size, np.int64)
-
-    store = cut_up(X, y, [10])
+    store, asked = cut_up(X, y, [10]), AskedCoins()
     store.encode(ENCODING)
-    store.deal(7, draw)
-    store.sample(2, Fraction(1, 3), joins_of(draw))
-    store.sample(1, Fraction(1, 3), joins_of(draw), (FOREST, VOTES))
-    assert asked == [(7, 10), (7, 20), (3, 10), (3, 10), (3, 20), (3, 20), (6, 10), (6, 20)]
+    store.deal(7, asked)
+    store.sample(2, Fraction(1, 3), asked)
+    store.total(RecordCount())
+    store.total(RecordCount())
+    places = list(range(10)), list(range(10, 30))
+    assert [one for one in asked.asked if len(one) == 2] == [(7, places[0]), (7, places[1])]
+    assert [one for one in asked.asked if len(one) == 4] == [
+        ([1] * 10, 3, places[0], 2),
+        ([1] * 20, 3, places[1], 2),
+    ]
+
+
+def test_of_kept_rows_the_places_in_the_table_count():
+    shard, asked = Shard(np.zeros(2, np.int32), np.array([3, 5]), first=100), AskedCoins()
+    shard.add(State(dealing=Dealing(0, 2, asked)), RecordCount(), np.zeros(1, np.int64))
+    assert asked.asked == [(2, [103, 105])]
+
+
+# What is lost or broken off is made anew
+
+
+class BrokenOff(RecordCount):
+    """Fails on its way through the records."""
+
+    def add(self, *_, **__):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("how", ["broken off", "in the middle", "pickled"])
+def test_scores_that_are_lost_are_those_of_all_released_trees_again(how, monkeypatch):
+    X, y = draw_records(np.random.default_rng(13), 40)
+    statistic = GradientSums(OBLIVIOUS, IntegerLoss(Squared(), 2, 4096, 0.5, 0.37))
+    rng = np.random.default_rng(14)
+    stores = [cut_up(X, y, [15]) for _ in range(2)]
+    for store in stores:
+        store.encode(ENCODING, by_feature=True)
+        store.start_scores(1)
+    for turn in range(3):
+        values = rng.normal(0, 0.1, (TREES, 1, 8)).astype(np.float32)
+        for store in stores:
+            store.add_to_scores(OBLIVIOUS, values)
+        if turn == 1 and how == "broken off":
+            with pytest.raises(KeyboardInterrupt):
+                stores[1].total(BrokenOff())
+        if turn == 1 and how == "in the middle":
+            with monkeypatch.context() as patch:
+                patch.setattr(shards, "add_tree_values", BrokenOff().add)
+                with pytest.raises(KeyboardInterrupt):
+                    stores[1].total(statistic)
+        if turn == 2 and how == "pickled":
+            stores[1].shards = pickle.loads(pickle.dumps(stores[1].shards))
+        np.testing.assert_array_equal(stores[1].total(statistic), stores[0].total(statistic))
+
+
+def test_a_shard_that_lacks_trees_which_were_not_sent_says_so():
+    X, y = draw_records(np.random.default_rng(13), 40)
+    statistic = GradientSums(OBLIVIOUS, IntegerLoss(Squared(), 2, 4096, 0.5, 0.37))
+    store = cut_up(X, y, [])
+    store.encode(ENCODING, by_feature=True)
+    store.start_scores(1)
+    for turn in range(3):
+        store.add_to_scores(OBLIVIOUS, np.full((TREES, 1, 8), 0.1 * turn, np.float32))
+        if turn == 1:
+            store.total(statistic)
+    expected = cut_up(X, y, [])
+    expected._state = store._state
+    short = replace(store._state, scoring=store._state.scoring.since(2))
+    total = np.zeros(statistic.shape, np.int64)
+    (shard, frame), *_ = store.shards
+    shard.add(short, statistic, total)
+    np.testing.assert_array_equal(total, expected.total(statistic))
+    fresh = pickle.loads(pickle.dumps(shard))
+    for _ in range(2):
+        with pytest.raises(BehindError):
+            fresh.add(short, statistic, total, frame)
+        with pytest.raises(BehindError):
+            fresh.needs_values(short)
+    total[...] = 0
+    fresh.add(store._state, statistic, total, frame)
+    np.testing.assert_array_equal(total, expected.total(statistic))
+
+
+# Bins that are joined
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    fine=st.sets(st.integers(1, 98), min_size=1, max_size=30),
+    data=st.data(),
+    by_feature=st.booleans(),
+)
+def test_joined_bins_are_those_of_the_values(fine, data, by_feature):
+    coarse = data.draw(st.sets(st.sampled_from(sorted(fine)), max_size=30))
+    schema = Schema(
+        (NumericFeature("a", 0, 100), CategoricalFeature("b", ("u", "v"))), Target(classes=(0, 1))
+    )
+    old, new = (
+        Binning(i, Encoding(schema, (np.array(sorted(cuts), float), None)), by_feature)
+        for i, cuts in enumerate((fine, coarse))
+    )
+    a = np.array([*range(-1, 102), np.nan])
+    b = np.array(["u", "v", "w", None] * 26, object)
+    frame = Frame(pd.DataFrame({"a": a, "b": b}))
+    tables = new.tables_from(old)
+    bins = old.bins(frame, 1)
+    joined = np.column_stack([table[column] for table, column in zip(tables, bins.T, strict=True)])
+    np.testing.assert_array_equal(joined, new.bins(frame, 1))
+
+
+def test_bins_do_not_follow_from_others():
+    other = Schema((NumericFeature("x0", 0, 2),), Target(classes=(0, 1)))
+    one = Schema((NumericFeature("x0", 0, 1),), Target(classes=(0, 1)))
+
+    def binning(schema, cuts, kind=Encoding, **options):
+        return Binning(0, kind(schema, (np.array(cuts),)), **options)
+
+    new = binning(one, [0.5])
+    assert new.tables_from(binning(one, [0.25, 0.5])) is not None
+    for old in (
+        None,
+        binning(one, [0.25, 0.75]),
+        binning(other, [0.25, 0.5]),
+        binning(one, [0.25, 0.5], by_feature=True),
+        binning(one, [0.25, 0.5], only=(0,)),
+        binning(one, [0.25, 0.5], FoldedEncoding),
+    ):
+        assert new.tables_from(old) is None

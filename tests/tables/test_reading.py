@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest.exceptions import SchemaError
-from dpforest.records.groups import person_codes
+from dpforest.records.groups import person_keys
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema
 from dpforest.tables.encode import Encoding, encode_labels, encode_target
 
@@ -268,15 +268,15 @@ def partition(codes):
 @given(rows=tables(IDS, gaps=False), odd=ODD | st.one_of(IDS))
 def test_no_record_merges_or_splits_other_persons(rows, odd):
     ids = [row[0] for row in rows]
-    expected = partition(person_codes(ids))
-    alone = refused(lambda: person_codes([0, odd]))
+    expected = partition(person_keys(ids))
+    alone = refused(lambda: person_keys([0, odd]))
     for kind in CONTAINERS:
         for more in ([], [[odd]]):
             table = build(kind, rows + more)
             if table is None:
                 continue
             column = column_at(table, 0)
-            found = refused(lambda column=column: person_codes(column))
+            found = refused(lambda column=column: person_keys(column))
             if not kept(column, ids, Fraction):
                 # Rounded to floats: refused, unless pandas then took the floats for integers.
                 assert found is None or (kind in CONVERTED and max(ids) > BIG), kind

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpforest.tables import threads
-from dpforest.tables.threads import ROWS_WORTH_A_THREAD, count_threads, map_rows
+from dpforest.tables.threads import ROWS_WORTH_A_THREAD, count_threads, map_rows, take_turns
 
 MANY = 8 * ROWS_WORTH_A_THREAD
 
@@ -108,3 +108,29 @@ def test_a_forked_child_starts_threads_of_its_own():
 def test_n_jobs_counts_as_in_scikit_learn(monkeypatch, n_jobs, expected):
     monkeypatch.setattr(threads, "CORES", 4)
     assert count_threads(n_jobs) == expected
+
+
+def test_every_item_is_worked_on_once_by_one_of_the_workers():
+    done = [[], [], []]
+    take_turns(lambda mine, item: mine.append(item), done, range(500))
+    assert sorted(item for mine in done for item in mine) == list(range(500))
+
+
+@pytest.mark.parametrize("where", ["work", "items"])
+def test_the_first_error_stops_all_and_is_raised(where):
+    taken = []
+
+    def items():
+        for item in range(10_000):
+            taken.append(item)
+            if where == "items" and item == 50:
+                raise KeyError("broken")
+            yield item
+
+    def work(_, item):
+        if where == "work" and item == 50:
+            raise KeyError("broken")
+
+    with pytest.raises(KeyError, match="broken"):
+        take_turns(work, [None] * 3, items())
+    assert len(taken) < 10_000

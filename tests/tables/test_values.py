@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dpforest.exceptions import SchemaError
-from dpforest.records.groups import person_codes
+from dpforest.records.groups import person_keys
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema
 from dpforest.tables.encode import Encoding, encode_labels
 
@@ -39,12 +39,12 @@ def test_a_text_in_a_column_of_large_integers_moves_nobody():
 def test_a_float_among_large_ids_merges_nobody():
     ids = [BIG + i for i in range(1996)]
     for odd in (1.0, "x", True, 7):
-        assert len(set(person_codes([*ids, odd]).tolist())) == 1997
+        assert len(set(person_keys([*ids, odd]).tolist())) == 1997
     for odd in (0.5, 2.0**53, math.inf):
         with pytest.raises(SchemaError, match=r"no exact ids.*as texts"):
-            person_codes([*ids, odd])
+            person_keys([*ids, odd])
     with pytest.raises(SchemaError, match="no exact ids"):
-        person_codes(np.array([*ids, 1.0]))
+        person_keys(np.array([*ids, 1.0]))
 
 
 def test_what_a_gap_is():

@@ -109,7 +109,7 @@ def replay_controls() -> dict[str, ReplayControl]:
         ReplayControl(
             "type-of-the-persons",
             "persons are told apart in the type that all ids have",
-            lambda: patch.object(groups, "person_codes", _codes_by_type),
+            lambda: patch.object(groups, "person_keys", _codes_by_type),
             _one_odd_id,
         ),
         ReplayControl(
@@ -242,7 +242,7 @@ def _one_text() -> ReplayReport:
 
 
 def _codes_by_type(ids: Any) -> Any:
-    return np.unique(np.asarray(ids), return_inverse=True)[1]
+    return np.unique(np.asarray(ids), return_inverse=True)[1].astype(np.uint64)
 
 
 def _one_odd_id() -> ReplayReport:

@@ -13,7 +13,7 @@ from dpforest.audit.replay_report import ReplayReport
 from dpforest.audit.replaying import replay
 from dpforest.audit.worlds import SMALL_SCHEMA, Table
 from dpforest.forests.boosted import PrivateForestClassifier
-from dpforest.privacy import opening
+from dpforest.records import stores
 from dpforest.records.statistics import WeightSum
 
 
@@ -28,7 +28,7 @@ def unbounded_weights() -> Iterator[None]:
         return np.asarray(weights) / bound
 
     with (
-        patch.object(opening, "read_weights", as_they_are),
+        patch.object(stores, "read_weights", as_they_are),
         patch.object(WeightSum, "add", add),
     ):
         yield

@@ -30,7 +30,9 @@ from dpforest.audit.replay_losses import (
 from dpforest.privacy.accounts.spends import Gaussian
 from dpforest.privacy.mechanisms import selection
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.privacy.mechanisms.coins import CoinsInOrder
 from dpforest.privacy.mechanisms.draws import Draws
+from dpforest.records.coins import Coins
 
 
 class PartedError(Exception):
@@ -121,6 +123,10 @@ class RecordingDraws(Draws):
         coins = self._coins(m, super().below(m, size))
         self.script.coins.append((m, coins[: size - self._seats.odd(size)]))
         return coins
+
+    def coins(self) -> Coins:
+        """Coins that are written down, in the order of the records."""
+        return CoinsInOrder(self.below, self.joins)
 
     def apart(self, m: int) -> int:
         """A draw in which no record has a part: the same with both tables."""

@@ -19,7 +19,9 @@ from dpforest.forests.base import PrivateEstimator
 from dpforest.privacy.accounts.spends import Pure
 from dpforest.privacy.mechanisms import selection
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.privacy.mechanisms.coins import CoinsInOrder
 from dpforest.privacy.mechanisms.draws import Draws
+from dpforest.records.coins import Coins
 
 DIGITS = 60
 Probabilities = tuple[Decimal, ...]
@@ -178,6 +180,10 @@ class ScriptedDraws(Draws):
         row = (Decimal(1) / Decimal(m),) * m
         outcome = self._script.next(_Draw("uniform", (row,) * size))
         return np.zeros(size, np.int64) if outcome is None else np.array(outcome, np.int64)
+
+    def coins(self) -> Coins:
+        """Coins that follow the script, in the order of the records."""
+        return CoinsInOrder(self.below, lambda chances, m: self.below(m, len(chances)) < chances)
 
     def add_noise(self, noise: AdditiveNoise, totals: NDArray[np.int64]) -> NDArray[np.int64]:
         """Remember the totals; ones in the place of the release: nothing may follow from it."""

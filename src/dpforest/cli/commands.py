@@ -25,6 +25,8 @@ app = typer.Typer(
 app.add_typer(budgets.app, name="budget")
 
 TableIn = Annotated[Path, typer.Argument(metavar="TABLE", help="A .csv, .csv.gz or .parquet file.")]
+WITH_FOLDERS = "A .csv, .csv.gz or .parquet file, or a folder of Parquet files."
+TableOrFolder = Annotated[Path, typer.Argument(metavar="TABLE", help=WITH_FOLDERS)]
 ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that fit saved.")]
 Groups = Annotated[str | None, typer.Option(help="The column of the person, to protect persons.")]
 MaxRecords = Annotated[int | None, typer.Option(help="How many records of one person may count.")]

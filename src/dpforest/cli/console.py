@@ -18,6 +18,7 @@ from dpforest.exceptions import (
     LittleSignalWarning,
     NoGuaranteeWarning,
     PrivacyLeakWarning,
+    SourceChangedError,
     WeakGuaranteeWarning,
 )
 
@@ -27,7 +28,7 @@ OUR_WARNINGS = (
     PrivacyLeakWarning,
     WeakGuaranteeWarning,
 )
-USER_ERRORS = (ValueError, OSError, ImportError, BudgetExceededError)
+USER_ERRORS = (ValueError, OSError, ImportError, BudgetExceededError, SourceChangedError)
 
 Item = TypeVar("Item")
 

@@ -17,6 +17,7 @@ from dpforest.forests.files import read_model
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.schema import Schema
 from dpforest.schema.column_types import Types, check_types
+from dpforest.tables.arrow_source import ParquetTable
 from dpforest.tables.labels import spelled_classes
 
 LEAK = "read_from_data"
@@ -72,7 +73,9 @@ def build(
     return kind(schema=schema, **options)
 
 
-def tell_ignored(table: InputTable, schema: Schema, target: str, groups: str | None) -> None:
+def tell_ignored(
+    table: InputTable | ParquetTable, schema: Schema, target: str, groups: str | None
+) -> None:
     """Say which columns of the table take no part."""
     used = {*schema.feature_names, target, groups}
     ignored = [repr(name) for name in table.names if name not in used]

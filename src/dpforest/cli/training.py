@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from dpforest.cli import budgets, estimators, inputs, tables
+from dpforest.cli import budgets, estimators, inputs, streaming, tables
 from dpforest.cli.commands import (
     AsJson,
     Encoding,
@@ -19,7 +19,7 @@ from dpforest.cli.commands import (
     Seed,
     Separator,
     SharedBudget,
-    TableIn,
+    TableOrFolder,
     app,
 )
 from dpforest.cli.console import tell, working
@@ -29,7 +29,7 @@ from dpforest.forests.saving import load_model
 
 @app.command()
 def fit(
-    table: TableIn,
+    table: TableOrFolder,
     schema: Annotated[Path, typer.Option(help="What is public of the table, a JSON file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to save the model.")],
     epsilon: Annotated[
@@ -81,15 +81,20 @@ def fit(
         budget=budget,
     )
     budgets.require_room(budget, model.epsilon, getattr(model, "delta", 0.0))
-    with working("reading"):
-        person = [] if groups is None else [groups]
-        names = [*declared.feature_names, column, *person]
-        data = tables.read_table(table, names, Asked(separator, encoding))
-    inputs.tell_ignored(data, declared, column, groups)
-    persons = {} if groups is None else {"groups": data.column(groups)}
-    with working("training"):
-        labels = inputs.labels_of(data, column, declared)
-        model.fit(data.select(declared.feature_names), labels, **persons)
+    asked = Asked(separator, encoding)
+    source = streaming.source_to_fit(table, asked)
+    if source is not None:
+        inputs.tell_ignored(source, declared, column, groups)
+        model.fit(source, column, groups=groups)  # shows how far it is
+    else:
+        with working("reading"):
+            person = [] if groups is None else [groups]
+            data = tables.read_table(table, [*declared.feature_names, column, *person], asked)
+        inputs.tell_ignored(data, declared, column, groups)
+        persons = {} if groups is None else {"groups": data.column(groups)}
+        with working("training"):
+            labels = inputs.labels_of(data, column, declared)
+            model.fit(data.select(declared.feature_names), labels, **persons)
     # Printed first: what is paid for must not be lost to a full disk.
     if not as_json:
         typer.echo(inputs.account(model))
@@ -108,7 +113,7 @@ def fit(
 @app.command()
 def predict(
     model: ModelIn,
-    table: TableIn,
+    table: TableOrFolder,
     output: Annotated[Path, typer.Option("--output", "-o", help="A .csv or .parquet file.")],
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="A column for each class.")
@@ -131,14 +136,18 @@ def predict(
     answers = [str(each) for each in forest.classes_] if probabilities else ["prediction"]
     kept = list(dict.fromkeys(id_columns or []))
     inputs.check_ids(kept, answers)
-    names = [*forest.schema_.feature_names, *kept]
-    data = tables.read_table(table, names, Asked(separator, encoding))
-    rows = data.select(forest.schema_.feature_names)
-    columns: dict[str, Any] = {name: data.values(name) for name in kept}
-    with working("predicting"):
-        found = forest.predict_proba(rows).T if probabilities else [forest.predict(rows)]
-    columns |= {name: each.tolist() for name, each in zip(answers, found, strict=True)}
-    tables.write_columns(output, columns)
+    asked = Asked(separator, encoding)
+    if streaming.is_large(table):
+        with working("predicting"):
+            columns = streaming.predict_large(forest, table, output, answers, kept, asked)
+    else:
+        data = tables.read_table(table, [*forest.schema_.feature_names, *kept], asked)
+        rows = data.select(forest.schema_.feature_names)
+        columns = {name: data.values(name) for name in kept}
+        with working("predicting"):
+            found = forest.predict_proba(rows).T if probabilities else [forest.predict(rows)]
+        columns |= {name: each.tolist() for name, each in zip(answers, found, strict=True)}
+        tables.write_columns(output, columns)
     if as_json:
         tell({"saved": str(output), "columns": list(columns)})
     else:

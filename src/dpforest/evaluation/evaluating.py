@@ -58,8 +58,9 @@ def evaluate(
         Trained: one of dpforest's or any with scikit-learn's ``predict`` and, for all that needs
         scores, ``predict_proba``; a classifier has ``classes_``.
     X : table
-        What the model predicts from.
-    y : array-like
+        What the model predicts from; of a table that is not in memory (`ParquetTable`, a lazy
+        frame), ``y`` and ``groups`` are names of columns, and 48 bytes a record are kept.
+    y : array-like or str
         Labels among the model's classes, which are public, or numbers. Others are refused before
         anything is spent.
     epsilon : float

@@ -9,8 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
-from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpforest.forests import parameters as checks
@@ -18,6 +17,7 @@ from dpforest.forests.declared import fitted, one_of, parameter
 from dpforest.forests.docstrings import spelled_out
 from dpforest.forests.expectations import Worth, warn_of_few_records, warn_of_large_epsilon
 from dpforest.forests.exporting import ExportedEstimator
+from dpforest.forests.given_targets import check_y
 from dpforest.forests.inner_fits import warn_of_inner_fits
 from dpforest.forests.spending import SharedBudget, spending, use_of
 from dpforest.privacy.accounts.caps import Cap
@@ -30,6 +30,7 @@ from dpforest.privacy.desk import Desk, Draws
 from dpforest.privacy.opening import open_desk
 from dpforest.schema import Schema
 from dpforest.tables.frames import Frame
+from dpforest.tables.sources import as_source
 
 COUNT_SHARE = Fraction(2, 100)  # of epsilon, for the noisy number of records that "auto" needs
 FEWEST_RECORDS = 10.0  # that a plan reckons with, whatever the noise says
@@ -93,6 +94,7 @@ class PrivateEstimator(ExportedEstimator):
     verbose: bool = parameter(default=False)
     budget: SharedBudget | None = parameter(default=None, check=checks.budget)
 
+    _keeps_records = False  # whether they are asked after the fit, too
     _pure_share = Fraction(0)  # of epsilon, for pure releases of a fit that has a delta
     _draws: Draws | None = fitted()  # an auditor's or a search's, in the place of secret ones
     _cap: Cap | None = fitted()  # what a search has paid for a fit
@@ -114,12 +116,15 @@ class PrivateEstimator(ExportedEstimator):
 
         Parameters
         ----------
-        X : pandas, polars or pyarrow frame, or array of shape (n, n_features)
-            The features; frames match the schema by name.
-        y : array-like of shape (n,)
-            The target.
-        groups : array-like of shape (n,), optional
-            The person of each record; then persons are protected, not records.
+        X : pandas, polars or pyarrow frame, array of shape (n, n_features), or source
+            The features; frames match the schema by name. A source is a table that is not in
+            memory: `dpforest.ParquetTable`, a polars LazyFrame, a pyarrow dataset, a Dask or Spark
+            frame. Of its columns those are read that the schema, ``y`` and ``groups`` name.
+        y : array-like of shape (n,), or str
+            The target; of a source, the name of its column.
+        groups : array-like of shape (n,), or str, optional
+            The person of each record; then persons are protected, not records. Of a source, the
+            name of the column.
 
         Returns
         -------
@@ -137,9 +142,13 @@ class PrivateEstimator(ExportedEstimator):
         desk = self._open(X, y, groups, self._draws_of(noise), sample_weight)
         if is_classifier(self):
             self.classes_ = np.array(self.schema_.classes)
-        with spending(self.ledger_):
-            self._train(desk, np.random.default_rng(structure))
-            self._complete = True
+        try:
+            with spending(self.ledger_):
+                self._train(desk, np.random.default_rng(structure))
+                self._complete = True
+        finally:
+            if not self._keeps_records:
+                desk.close()
         if self.verbose:
             print(self.ledger_.explain())
         return self
@@ -187,16 +196,22 @@ class PrivateEstimator(ExportedEstimator):
     def _open(self, X: Any, y: Any, groups: Any, draws: Draws, sample_weight: Any = None) -> Desk:
         """Check everything there is to check and open the table; nothing is spent yet."""
         continued = bool(self._trees_to_go_on_from())
-        frame = Frame(X)
+        source = as_source(X)
+        table = Frame(X) if source is None else source
         if continued:
             self._refuse_another_schema(X, y)
-        validate_data(self, X, skip_check_array=True)
-        y = self._check_y(y)
+        if source is None:
+            validate_data(self, X, skip_check_array=True)
+            y = check_y(self, y)
         schema = self.schema_ if continued else self._resolve_schema(X, y)
         self._check_schema(schema)
         earlier: Ledger | None = getattr(self, "ledger_", None)
+        if source is not None:
+            # What scikit-learn knows of the features.
+            self.feature_names_in_ = np.array(schema.feature_names, object)
+            self.n_features_in_ = schema.n_features
         desk = open_desk(
-            frame,
+            table,
             y,
             schema,
             budget=self._asked(),
@@ -240,21 +255,6 @@ class PrivateEstimator(ExportedEstimator):
                 "the model was fitted with another schema: continue it with the same one, or fit a "
                 "new one"
             )
-
-    def _check_y(self, y: Any) -> Any:
-        """What scikit-learn's users expect of y; the rest is checked against the schema."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        if getattr(y, "ndim", 1) == 2:
-            if y.shape[1] != 1:
-                raise ValueError("y should be a 1d array: pass one column, the target")
-            y = column_or_1d(y, warn=True)
-        if self.schema is None and is_classifier(self):
-            assert_all_finite(y, input_name="y")
-            check_classification_targets(y)
-        return y
 
     def _resolve_schema(self, X: Any, y: Any) -> Schema:
         if self.schema is None:

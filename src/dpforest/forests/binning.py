@@ -1,11 +1,12 @@
 """Privately chosen bins: where numeric features are cut, learnt from noisy counts.
 
-Two releases. First the noisy counts of a public grid, half of it linear and half of it logarithmic
-around zero, so that bounds declared far too wide and heavy tails still leave some cells with
-records. Then the noisy counts of a finer grid, whose cells hold equal shares of the first. What
-follows is post-processing: counts are projected to what counts can be, and neighbouring cells
-are joined to bins of equal weight. A value that many records share takes one bin and no more, so
-that cuts remain for the tails.
+Two releases, or three. First the noisy counts of a public grid, half of it linear and half of it
+logarithmic around zero, so that bounds declared far too wide and heavy tails still leave some cells
+with records. Then the noisy counts of a finer grid, whose cells hold equal shares of the first.
+Where a cell of that holds a large share still, outliers have made the bounds absurd: a third look,
+at these features only, goes finer once more. What follows is post-processing: counts are projected
+to what counts can be, and neighbouring cells are joined to bins of equal weight. A value that many
+records share takes one bin and no more, so that cuts remain for the tails.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from dpforest.tables.encode import Encoding
 LINEAR_CELLS = 32
 OCTAVES = 40  # cells halve towards zero this often: bounds may be 10**12 too wide
 LATTICE = 100  # integers at most this far apart get a cell each
+LARGE_SHARE = 0.25  # of a feature's records in one cell: look again
 ONE_VALUE = 1e-9  # a cell this narrow, of the whole range, is one value
+SAME_VALUE = 1e-6  # a cell this narrow is not looked at again
 EVEN_SHARE = 0.1  # of the weight is spread evenly, for what the noise hides
 HEAVY = 0.1  # a bin's weight counts at most this much when cuts are drawn
 
@@ -49,11 +52,14 @@ class PrivateBins:
         What cuts are drawn by: the released shares of numeric features, a tenth spread evenly.
     shares : tuple of arrays or None
         The share of the records in each bin of a numeric feature, as far as released.
+    n_looks : int
+        Releases that were paid for.
     """
 
     encoding: Encoding
     weights: tuple[Values | None, ...]
     shares: tuple[Values | None, ...]
+    n_looks: int
 
 
 def needs_bins(schema: Schema) -> tuple[int, ...]:
@@ -66,33 +72,66 @@ def needs_bins(schema: Schema) -> tuple[int, ...]:
 
 
 def choose_bins(
-    desk: Desk, schema: Schema, n_records: float, price: Price, sizes: BinSizes
+    desk: Desk,
+    schema: Schema,
+    n_records: float,
+    price: Price,
+    sizes: BinSizes,
+    most_looks: int = 2,
 ) -> PrivateBins:
-    """Look twice, each time for the price, and cut every numeric feature into bins."""
+    """Look twice, or where it is needed and allowed three times, each for the price, and cut."""
     features = needs_bins(schema)
     public = Encoding.from_schema(schema, max_bins=2)
     cuts = list(public.cuts)
     weights: list[Values | None] = [
         None if c is None else np.full(len(c) + 1, 1.0 / (len(c) + 1)) for c in cuts
     ]
+    if not features:
+        return PrivateBins(public, tuple(weights), (None,) * len(cuts), 0)
+    for j in features:
+        cuts[j] = public_grid(_numeric(schema, j))
     shares: list[Values | None] = [None] * len(cuts)
-    if features:
-        for j in features:
-            cuts[j] = public_grid(_numeric(schema, j))
-        coarse = Encoding(schema, tuple(cuts))
-        counts = bin_counts(desk, coarse, features, price, "bins: counts on a public grid").values
-        for row, j in zip(counts, features, strict=True):
-            feature = _numeric(schema, j)
-            cuts[j] = _refined(feature, _cuts(coarse, j), row, n_records, sizes.cells)
-        fine = Encoding(schema, tuple(cuts))
-        counts, noise = bin_counts(desk, fine, features, price, "bins: counts on the refined grid")
-        for row, j in zip(counts, features, strict=True):
-            cells = _cuts(fine, j)
-            spread = nearest_shares(row[: len(cells) + 1], n_records)
-            cuts[j], weights[j] = _joined(cells, spread, sizes.bins)
-            loud = standing_out(spread, noise / n_records)
-            shares[j] = _in_bins(cells, loud, _given(cuts[j]))
-    return PrivateBins(Encoding(schema, tuple(cuts)), tuple(weights), tuple(shares))
+    noise: dict[int, float] = {}
+
+    def refine(looked: tuple[int, ...], label: str) -> dict[int, Values]:
+        """Look at some features once more, and cut them finer; gives what was counted."""
+        seen = Encoding(schema, tuple(cuts))
+        released = bin_counts(desk, seen, looked, price, label)
+        counts = dict(zip(looked, released.values, strict=True))
+        for j, row in counts.items():
+            cuts[j] = _refined(_numeric(schema, j), _cuts(seen, j), row, n_records, sizes.cells)
+            noise[j] = released.deviation
+        return counts
+
+    refine(features, "bins: counts on a public grid")
+    fine, n_looks = Encoding(schema, tuple(cuts)), 2
+    counts = refine(features, "bins: counts on the refined grid")
+    crowded = tuple(
+        j
+        for j in features
+        if _is_crowded(_numeric(schema, j), _cuts(fine, j), counts[j], n_records)
+    )
+    finest = {j: _cuts(fine, j) for j in features}
+    if crowded and most_looks > 2:
+        finest |= {j: np.asarray(cuts[j]) for j in crowded}
+        counts |= refine(crowded, "bins: counts where a cell holds many records")
+        n_looks = 3
+    for j in features:
+        spread = nearest_shares(counts[j][: len(finest[j]) + 1], n_records)
+        cuts[j], weights[j] = _joined(finest[j], spread, sizes.bins)
+        loud = standing_out(spread, noise[j] / n_records)
+        shares[j] = _in_bins(finest[j], loud, _given(cuts[j]))
+    return PrivateBins(Encoding(schema, tuple(cuts)), tuple(weights), tuple(shares), n_looks)
+
+
+def _is_crowded(feature: NumericFeature, cuts: Values, counts: Values, n_records: float) -> bool:
+    """Whether a cell that could be cut further holds a large share of the records."""
+    edges = np.concatenate([[feature.low], cuts, [feature.high]])
+    width = np.diff(edges)
+    whole = 1.0 + 1e-9 if feature.integer else 0.0
+    divisible = width > max(whole, SAME_VALUE * (feature.high - feature.low))
+    shares = nearest_shares(counts[: len(cuts) + 1], n_records)
+    return bool((shares[divisible] > LARGE_SHARE).any())
 
 
 def cut_weights(weights: tuple[Values | None, ...]) -> tuple[Values | None, ...]:

@@ -18,16 +18,15 @@ from dpforest.arrays import Values
 from dpforest.export import Described
 from dpforest.export.described import Link
 from dpforest.forests.boosted_base import BoostedForest
-from dpforest.forests.boosting import target_moments
 from dpforest.forests.class_weights import WeighingClassifier, score_shift, weigh
+from dpforest.forests.lazy import also_of_sources
 from dpforest.forests.plan import TARGET_SHARE, Purse
+from dpforest.forests.target_look import look_at_target
 from dpforest.losses import Logistic, Loss, Softmax, Squared
-from dpforest.privacy.counts import target_counts
 from dpforest.privacy.desk import Desk
 
-TARGET_CELLS = 64
 CLASS_SHARE = Fraction(2, 100)  # of the budget, for the class counts of balanced weights
-WIDTHS = 1.0  # residuals are clipped at so many standard deviations of the target
+WIDTHS = 0.75  # residuals are clipped at so many standard deviations of the target
 
 
 class PrivateForestClassifier(WeighingClassifier, BoostedForest):
@@ -100,10 +99,12 @@ class PrivateForestClassifier(WeighingClassifier, BoostedForest):
         scores = self._shifted(self._scores(X))
         return scores[0] if len(self.classes_) == 2 else scores.T
 
+    @also_of_sources
     def predict_proba(self, X: Any) -> Values:
         """The probability of each class, shape (n, n_classes)."""
         return self.from_scores(self._scores(X))
 
+    @also_of_sources
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each record."""
         return self._labels(self._scores(X))
@@ -169,8 +170,8 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
     """The private forest to take when you just want the best one: regression.
 
     Boosted random oblivious trees on privately chosen bins, with squared loss, for a target with
-    declared bounds. A noisy histogram of the target says where its mass lies; residuals beyond
-    one standard deviation are clipped.
+    declared bounds. Two noisy histograms of the target say where its mass lies; residuals beyond
+    three quarters of a standard deviation are clipped.
 
     Parameters
     ----------
@@ -202,6 +203,7 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
 
     _least_signals: ClassVar[tuple[float, float]] = (25.0, 150.0)
 
+    @also_of_sources
     def predict(self, X: Any) -> Values:
         """The predicted target of each record, within the declared bounds."""
         return self.from_scores(self._scores(X))
@@ -218,8 +220,8 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
 
     def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
         low, high = self.schema_.target_bounds
-        counts = target_counts(desk, low, high, TARGET_CELLS, purse.price(TARGET_SHARE)).values
-        mean, deviation = target_moments(counts, self.n_records_, low, high)
+        price = purse.price(TARGET_SHARE, among=2)
+        mean, deviation = look_at_target(desk, low, high, self.n_records_, price)
         self.target_center_, self.target_deviation_ = mean, deviation
         self.target_width_ = min(high - low, WIDTHS * deviation) if purse.private else high - low
         return TARGET_SHARE

@@ -13,36 +13,37 @@ from numpy.typing import NDArray
 
 from dpforest.forests import parameters as checks
 from dpforest.forests.base import COUNT_SHARE, FEWEST_RECORDS
-from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights, needs_bins
-from dpforest.forests.boosted_explaining import ExplainedBoosting
+from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights
+from dpforest.forests.boosted_monotone import MonotoneBoosting
 from dpforest.forests.boosting import BoostedTrees, boost
 from dpforest.forests.declared import fitted, parameter
 from dpforest.forests.expectations import Worth
 from dpforest.forests.files import named, of_group
+from dpforest.forests.linear_start import linear_start, noise_of_start
 from dpforest.forests.parameters import Auto
 from dpforest.forests.plan import (
+    NO_TREES,
     Asked,
     BoostingPlan,
+    LinearPlan,
     Purse,
     bin_share,
     bin_sizes,
     on_grid,
     plan_boosting,
+    plan_linear,
 )
 from dpforest.losses import Loss
-from dpforest.privacy.accounts.spends import Price
+from dpforest.privacy.accounts.spends import Gaussian, Price
 from dpforest.privacy.counts import total_weight
 from dpforest.privacy.desk import Desk
-from dpforest.report.noise_runs import LeafNoise
 from dpforest.report.notes import Notes
-from dpforest.schema import NumericFeature
 from dpforest.tables.routing import add_tree_values
-from dpforest.trees.monotone import Monotone
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
 
-class BoostedForest(ExplainedBoosting):
+class BoostedForest(MonotoneBoosting):
     """What the classifier and the regressor share; not to be used by itself."""
 
     delta: float = parameter(default=1e-6, check=checks.delta)
@@ -50,7 +51,6 @@ class BoostedForest(ExplainedBoosting):
     max_depth: int | Auto = parameter(default="auto", check=checks.count_or_auto())
     learning_rate: float | Auto = parameter(default="auto", check=checks.positive_or_auto)
     trees_per_round: int | Auto = parameter(default="auto", check=checks.count_or_auto())
-    monotone_constraints: dict[str, int] | None = parameter(default=None, check=checks.signs)
     warm_start: bool = parameter(default=False)
     max_sample_weight: float | None = parameter(
         default=None, check=checks.optional(checks.positive)
@@ -109,14 +109,12 @@ class BoostedForest(ExplainedBoosting):
             self.total_weight_ = min(max(found, FEWEST_RECORDS), self.n_records_)
             left -= COUNT_SHARE
         facts = purse, self.n_records_, self.n_features_in_
-        share = bin_share(*facts)
-        if needs_bins(self.schema_):
-            left -= share
+        look = bin_share(*facts) / 2
         bins = choose_bins(
-            desk, self.schema_, self.n_records_, purse.price(share, among=2), bin_sizes(*facts)
+            desk, self.schema_, self.n_records_, purse.price(look), bin_sizes(*facts), 3
         )
         self._keep_bins(bins)
-        return left - self._look_at_target(desk, purse)
+        return left - bins.n_looks * look - self._look_at_target(desk, purse)
 
     def _price_of_count(self) -> Price:
         return Purse(float(self.epsilon), float(self.delta)).price(COUNT_SHARE)
@@ -135,53 +133,85 @@ class BoostedForest(ExplainedBoosting):
         share: Fraction,
         before: BoostedTrees | None,
     ) -> None:
-        """Spend the share on trees."""
+        """Spend the share on a linear start and on trees."""
         purse = Purse(float(self.epsilon), float(self.delta))
-        loss = on_grid(self._loss(), purse, purse.price(share), steps=1)
         asked = Asked(
             n_trees=_unless_auto(self.n_estimators),
             trees_per_round=_unless_auto(self.trees_per_round),
             depth=_unless_auto(self.max_depth),
             learning_rate=_unless_auto(self.learning_rate),
         )
-        plan = plan_boosting(
-            purse,
-            share,
-            loss,
-            self.total_weight_,
-            self.n_features_in_,
-            not self.encoding_.feature_bins.categorical.all(),
-            asked,
-        )
-        if before is not None and self.learning_rate == "auto":
+        self._clipped = purse.private
+        start = before
+        if before is None:
+            self._start_noise = None
+            linear = self._plan_linear(purse, share, asked)
+            if linear.n_steps:
+                start = self._start_linearly(desk, purse, share, linear)
+            self._n_linear_trees = 0 if start is None else start.trees.n_trees
+            share *= 1 - linear.share
+        if share:
+            self._grow(desk, rng, share, asked, start, 0 if before is None else self._n_grown)
+        elif start is not None:
+            self.plan_, self.forest_ = NO_TREES, start
+            self._keep_notes(Notes(start), [])
+
+    @property
+    def _n_grown(self) -> int:
+        return self.forest_.trees.n_trees - self._n_linear_trees
+
+    def _grow(
+        self,
+        desk: Desk,
+        rng: np.random.Generator,
+        share: Fraction,
+        asked: Asked,
+        start: BoostedTrees | None,
+        n_grown: int,
+    ) -> None:
+        """Spend the share on trees, on top of a linear start and of trees grown before."""
+        purse = Purse(float(self.epsilon), float(self.delta))
+        loss = on_grid(self._loss(), purse, purse.price(share), steps=1)
+        any_numeric = not self.encoding_.feature_bins.categorical.all()
+        facts = self.total_weight_, self.n_features_in_, any_numeric
+        plan = plan_boosting(purse, share, loss, *facts, asked)
+        if self.learning_rate == "auto":
             # The new trees' noise joins that of the old: as if both were one average.
-            part = plan.n_trees / (plan.n_trees + before.trees.n_trees)
+            part = plan.n_trees / (plan.n_trees + n_grown)
             plan = replace(plan, learning_rate=part * plan.learning_rate)
         price = purse.price(share, among=plan.n_trees)
-        steps = self.ledger_.protection.steps
-        loss = on_grid(self._loss(), purse, price, steps)
+        loss = on_grid(self._loss(), purse, price, self.ledger_.protection.steps)
         grower = ObliviousGrower(
             self.encoding_.feature_bins,
             cut_weights(self.bin_weights_),
             rng,
             learnt=plan.learnt,
             focus=plan.focus,
+            memory=plan.memory,
+            learnt_cuts=plan.learnt_cuts,
         )
         self.plan_ = plan
-        self._clipped = purse.private
-        notes = Notes()
-        self.forest_ = boost(desk, grower, loss, plan, price, before, notes, self._monotone())
-        self._keep_notes(notes, before is not None)
+        notes, earlier = Notes(start), [self.leaf_noise_] if n_grown else []
+        self.forest_ = boost(desk, grower, loss, plan, price, start, notes, self._monotone())
+        self._keep_notes(notes, earlier)
 
-    def _keep_notes(self, notes: Notes, continued: bool) -> None:
-        """Keep what explanations need."""
-        earlier = [self.leaf_noise_] if continued else []
-        self.leaf_noise_ = LeafNoise.stack([*earlier, *notes.noise])
-        if not continued:
-            encoding = self.encoding_
-            self.bin_shares_ = notes.shares(
-                self._loss(), encoding.n_bins, encoding.n_values, self.bin_shares_
-            )
+    def _plan_linear(self, purse: Purse, share: Fraction, asked: Asked) -> LinearPlan:
+        """What public facts say; whoever asks for a shape of the trees gets trees."""
+        plan = plan_linear(purse, share, self.total_weight_, self.n_features_in_)
+        return replace(plan, share=min(plan.share, Fraction(1, 2))) if asked != Asked() else plan
+
+    def _start_linearly(
+        self, desk: Desk, purse: Purse, share: Fraction, plan: LinearPlan
+    ) -> BoostedTrees:
+        """Spend its part of the share on a linear model."""
+        price = purse.price(share * plan.share, among=plan.n_steps)
+        assert isinstance(price, Gaussian)
+        steps = self.ledger_.protection.steps
+        loss = replace(on_grid(self._loss(), purse, price, steps), hessian_part=0.0)
+        self._start_noise = noise_of_start(loss, plan, self.total_weight_, price, steps)
+        bins, weights = self.encoding_.feature_bins, self.bin_weights_
+        start = linear_start(desk, bins, weights, loss, plan, self.total_weight_, price)
+        return BoostedTrees(start.trees, self._monotone().project(start.trees, start.values))
 
     def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
         """What the regressor pays to learn of its target; returns the share spent."""
@@ -200,30 +230,6 @@ class BoostedForest(ExplainedBoosting):
         if self.max_depth != "auto" and self.max_depth > MAX_DEPTH:
             raise ValueError(f"max_depth must be at most {MAX_DEPTH}, got {self.max_depth!r}")
 
-    def _check_monotone(self) -> None:
-        """ValueError unless constraints are on numeric features and there is one score."""
-        asked = self.monotone_constraints or {}
-        numeric = [f.name for f in self.schema_.features if isinstance(f, NumericFeature)]
-        odd = [name for name in asked if name not in numeric]
-        if odd:
-            raise ValueError(
-                f"monotone_constraints: {odd} are no numeric features of the schema; numeric are "
-                f"{numeric}"
-            )
-        if any(asked.values()) and self._loss_outputs() > 1:
-            raise ValueError(
-                "monotone_constraints need two classes or a numeric target: with more classes, a "
-                "score that rises says nothing of its probability"
-            )
-
-    def _loss_outputs(self) -> int:
-        return 1
-
-    def _monotone(self) -> Monotone:
-        asked = self.monotone_constraints or {}
-        signs = np.array([asked.get(name, 0) for name in self.schema_.feature_names])
-        return Monotone(signs, self.encoding_.n_values)
-
     def _scores(self, X: Any) -> NDArray[np.float32]:
         """The scores of some records, shape (n_outputs, n)."""
         bins = self._bins(X, order="F")
@@ -234,11 +240,18 @@ class BoostedForest(ExplainedBoosting):
     def _staged_scores(self, X: Any) -> Iterator[NDArray[np.float32]]:
         bins = self._bins(X, order="F")
         scores = np.zeros((self.forest_.values.shape[1], len(bins)), np.float32)
-        size = self.plan_.trees_per_round
-        for start in range(0, self.forest_.trees.n_trees, size):
-            part = self.forest_[start : start + size]
+        start = 0
+        for size in self._stages():
+            part, start = self.forest_[start : start + size], start + size
             add_tree_values(part.trees, bins, part.values, scores, self.n_jobs)
             yield scores.copy()
+
+    def _stages(self) -> list[int]:
+        """The trees of each stage: the linear start, then round by round."""
+        first, size = self._n_linear_trees, self.plan_.trees_per_round
+        left = self.forest_.trees.n_trees - first
+        rounds = [min(size, left - done) for done in range(0, left, max(size, 1))]
+        return [first, *rounds] if first else rounds
 
     def from_scores(self, scores: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
         """Turn scores, shape (n_outputs, n), into probabilities or targets."""
@@ -251,17 +264,15 @@ class BoostedForest(ExplainedBoosting):
             "total_weight": self.total_weight_,
             "plan": asdict(self.plan_),
             "clipped": self._clipped,
+            "n_linear_trees": self._n_linear_trees,
             "bin_weights": [None if w is None else w.tolist() for w in self.bin_weights_],
-            "bin_shares": [s.tolist() for s in self.bin_shares_ if s is not None],
         }
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {
+            **super()._arrays(),
             **named("trees", self.forest_.trees.to_arrays()),
             "values": self.forest_.values,
-            "leaf_gains": self.leaf_noise_.gains,
-            "leaf_hessians": self.leaf_noise_.hessians,
-            "tree_deviations": self.leaf_noise_.deviations,
         }
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -270,18 +281,14 @@ class BoostedForest(ExplainedBoosting):
         self.total_weight_ = float(facts["total_weight"])
         self.plan_ = BoostingPlan(**facts["plan"])
         self._clipped = bool(facts["clipped"])
+        self._n_linear_trees = int(facts["n_linear_trees"])
         weights = tuple(None if w is None else np.array(w) for w in facts["bin_weights"])
-        shares = tuple(np.array(s, np.float64) for s in facts["bin_shares"])
-        if [len(s) for s in shares] != self.encoding_.n_bins.tolist():
-            raise ValueError("the shares do not fit the bins")
-        self._keep_bins(PrivateBins(self.encoding_, weights, shares))
+        self._keep_bins(PrivateBins(self.encoding_, weights, self.bin_shares_, 0))
         trees = ObliviousTrees.from_arrays(of_group("trees", arrays))
         self.forest_ = BoostedTrees(trees, arrays["values"].astype(np.float32))
-        self.leaf_noise_ = LeafNoise(
-            arrays["leaf_gains"], arrays["leaf_hessians"], arrays["tree_deviations"]
-        )
         self.forest_.refuse_misfits(self.n_features_in_)
-        if self.leaf_noise_.leaf_deviations.shape != self.forest_.values[:, 0].shape:
+        grown = self.forest_.trees[self._n_linear_trees :]
+        if self.leaf_noise_.leaf_deviations.shape != (self._n_grown, grown.n_leaves):
             raise ValueError("the noise does not fit the leaves")
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.forests.binning import nearest_shares
 from dpforest.forests.plan import BoostingPlan
 from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Price
@@ -83,7 +82,7 @@ def boost(
     price : Pure or Gaussian
         Of one tree.
     before : BoostedTrees, optional
-        A model to continue.
+        A model to continue: a linear start, or all trees of an earlier fit.
     notes : Notes, optional
         Takes note of what explanations need.
     monotone : Monotone, optional
@@ -94,6 +93,7 @@ def boost(
     if before is not None:
         desk.add_to_scores(before.trees, before.values)
     label = f"trees of depth {plan.depth}, {plan.trees_per_round} a round"
+    desk.expect(sum(1 for _ in _round_sizes(plan)))
     for n_trees in _round_sizes(plan):
         trees = grower.draw(n_trees, plan.depth)
         release = gradient_sums(desk, trees, loss, price, label)
@@ -113,7 +113,8 @@ def boost(
 def leaf_values(release: GradientRelease, plan: BoostingPlan) -> NDArray[np.float32]:
     """Newton steps, damped by the known noise, clipped, and averaged over the round's trees."""
     hessians = np.maximum(release.hessians, 0.0)[:, :, None]
-    steps = np.clip(-release.gradients / (hessians + plan.damping), -LARGEST_STEP, LARGEST_STEP)
+    damping = plan.damping + plan.leaf_damping / hessians.shape[1]
+    steps = np.clip(-release.gradients / (hessians + damping), -LARGEST_STEP, LARGEST_STEP)
     steps *= plan.learning_rate / len(steps)
     return np.ascontiguousarray(steps.transpose(0, 2, 1), np.float32)
 
@@ -131,15 +132,3 @@ def _round_sizes(plan: BoostingPlan) -> Iterator[int]:
     while left > 0:
         yield min(plan.trees_per_round, left)
         left -= plan.trees_per_round
-
-
-def target_moments(
-    counts: NDArray[np.float64], n_records: float, low: float, high: float
-) -> tuple[float, float]:
-    """Mean and standard deviation of a target, from noisy counts of equal cells of its range."""
-    # In units of the range, so that no square leaves the range of doubles.
-    middles = (np.arange(len(counts)) + 0.5) / len(counts)
-    shares = nearest_shares(counts, n_records)
-    mean = float(shares @ middles)
-    deviation = float(np.sqrt(shares @ (middles - mean) ** 2))
-    return low + (high - low) * mean, (high - low) * max(deviation, 0.01)

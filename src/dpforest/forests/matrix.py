@@ -13,6 +13,7 @@ from dpforest.forests.base import COUNT_SHARE
 from dpforest.forests.binning import BinSizes, choose_bins, needs_bins
 from dpforest.forests.declared import fitted, one_of
 from dpforest.forests.files import named, of_group
+from dpforest.forests.lazy import also_of_sources
 from dpforest.forests.matrix_base import (
     MatrixForest,
     class_votes,
@@ -170,10 +171,12 @@ class MatrixForestClassifier(MatrixForest):
         table = class_votes(self.leaf_values_, self.leaf_deviations_, self.prior_, self.voting)
         return add_leaf_values(self.forest_, bins, table, self.n_jobs)
 
+    @also_of_sources
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The votes for each class, as probabilities."""
         return probabilities(self.votes(X), self.voting, self.forest_.n_trees)
 
+    @also_of_sources
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the most votes."""
         votes = self.votes(X)

@@ -114,6 +114,8 @@ class MatrixForestPredictor(MatrixForest):
     (True, 1.0)
     """
 
+    _keeps_records = True  # every batch asks them
+
     epsilon_per_batch: float | None = parameter(default=None, check=checks.optional(checks.epsilon))
     mode: Mode = one_of("batch", "subsample", default="batch")
 

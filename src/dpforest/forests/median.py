@@ -18,6 +18,7 @@ from dpforest.export import Described
 from dpforest.forests.class_weights import WeighingLeaves
 from dpforest.forests.declared import one_of, parameter
 from dpforest.forests.expectations import Worth
+from dpforest.forests.lazy import also_of_sources
 from dpforest.forests.median_base import MedianForest, between_0_and_1
 from dpforest.forests.tree_forest import LEAF_VOTING, LeafVoting, VotingForest
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
@@ -159,6 +160,7 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
     def _worth(self) -> Worth:
         return super()._worth()._replace(least=LEAST_SIGNAL_OF_MEANS)
 
+    @also_of_sources
     def predict(self, X: Any) -> Values:
         """The predicted target of each record: the mean over the trees."""
         bins = self._bins(X)

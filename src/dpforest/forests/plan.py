@@ -18,7 +18,10 @@ from dpforest.privacy.accounts.accounting import mu_for
 from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Gaussian, Price, Pure, exact
 
-TARGET_SHARE = Fraction(4, 100)
+TARGET_SHARE = Fraction(4, 100)  # half for each of two looks
+LINEAR_SIGNAL = 6.0  # of a feature; with less, everything goes into a linear model
+MOST_LINEAR_SIGNAL = 200.0  # with more, trees see all that a linear model sees
+MANY_RECORDS = 100_000  # from here on a round costs time that small rounds would double
 LAPLACE_SIGNAL = 0.158  # what a unit of pure epsilon is worth next to a unit of mu, in the rules
 
 
@@ -79,8 +82,10 @@ class BoostingPlan:
         Of a round: its trees are averaged and multiplied by this.
     damping : float
         Added to the Hessian of every leaf.
-    learnt, focus : float
-        How features are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`.
+    leaf_damping : float
+        Added too, divided by the number of leaves.
+    learnt, focus, memory, learnt_cuts : float
+        How features and cuts are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`.
     """
 
     n_trees: int
@@ -88,8 +93,15 @@ class BoostingPlan:
     depth: int
     learning_rate: float
     damping: float
+    leaf_damping: float
     learnt: float
     focus: float
+    memory: float
+    learnt_cuts: float
+
+
+#: Where all went into a linear model.
+NO_TREES = BoostingPlan(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def has_little_signal(purse: Purse, n_records: float, n_features: int) -> bool:
@@ -133,6 +145,40 @@ class Asked:
     learning_rate: float | None = None
 
 
+@dataclass(frozen=True)
+class LinearPlan:
+    """How much of what is left a linear start gets, and in how many steps.
+
+    Parameters
+    ----------
+    share : Fraction
+        Of the budget for the model; all of it where there is too little signal for trees.
+    n_steps : int
+    """
+
+    share: Fraction
+    n_steps: int
+
+
+NO_LINEAR_START = LinearPlan(Fraction(0), 0)
+
+
+def plan_linear(purse: Purse, share: Fraction, n_records: float, n_features: int) -> LinearPlan:
+    """A linear start has few weights: it is for signal that is too little for trees alone.
+
+    Only under Gaussian noise: the L1 norm of a record's row, which Laplace noise would have to
+    hide, grows with the features.
+    """
+    if not purse.private or purse.pure or n_records <= 0:
+        return NO_LINEAR_START
+    signal = n_records * purse.total * math.sqrt(share) / n_features
+    if signal > MOST_LINEAR_SIGNAL:
+        return NO_LINEAR_START
+    part = min(1.0, LINEAR_SIGNAL / signal)
+    n_steps = min(max(round(3.0 * math.sqrt(signal)), 2), 32)
+    return LinearPlan(Fraction(part).limit_denominator(1000), n_steps)
+
+
 def plan_boosting(
     purse: Purse,
     tree_share: Fraction,
@@ -160,27 +206,30 @@ def plan_boosting(
     """
     n_trees = asked.n_trees or _n_trees(purse, n_records)
     rules, norm = loss.loss, loss.norm
+    drawing = rules.learnt, rules.focus, rules.memory, rules.learnt_cuts
     if not purse.private:
         per_round = min(asked.trees_per_round or 4, n_trees)
         rate = asked.learning_rate or min(60.0 * per_round / n_trees, 1.5)
         shape = n_trees, per_round, asked.depth or 6, rate
-        return BoostingPlan(*shape, 1.0, rules.learnt, rules.focus)
+        return BoostingPlan(*shape, 1.0, 0.0, *drawing)
     mu = purse.total * math.sqrt(tree_share)
     if purse.pure:
         # Laplace noise of deviation sqrt(2) T / epsilon is that of a Gaussian budget of this mu.
         mu = purse.epsilon * float(tree_share) / math.sqrt(2.0 * n_trees)
     signal = n_records * mu / loss.bound / max(1.0, loss.n_outputs / 2.0)
     step = rules.total_step(signal, norm)
-    per_round = min(asked.trees_per_round or _per_round(purse, step), n_trees)
+    small_rounds = rules.small_rounds and n_records < MANY_RECORDS
+    per_round = min(asked.trees_per_round or _per_round(purse, step, small_rounds), n_trees)
     rounds = -(-n_trees // per_round)
+    part = rules.leaf_damping(norm)
     return BoostingPlan(
         n_trees,
         per_round,
         asked.depth or rules.depth(signal, n_features, any_numeric, norm),
-        asked.learning_rate or min(step / rounds, 1.5),
+        asked.learning_rate or min(step / rounds, 1.5 if part == 0 else 0.8 * (1.0 + part)),
         rules.damping(norm) * loss.bound / mu + 1.0,
-        rules.learnt,
-        rules.focus,
+        part * max(n_records, 0.0) * rules.largest_hessian,
+        *drawing,
     )
 
 
@@ -194,8 +243,10 @@ def _n_trees(purse: Purse, n_records: float) -> int:
     return 800
 
 
-def _per_round(purse: Purse, step: float) -> int:
+def _per_round(purse: Purse, step: float, small: bool) -> int:
     """Large rounds average structure away; long ways need more rounds to stay stable."""
     if purse.pure:
         return 1
+    if small:
+        return 5
     return 10 if step > 45.0 else 20

@@ -12,6 +12,7 @@ from dpforest.arrays import Values
 from dpforest.forests import parameters as checks
 from dpforest.forests.class_weights import WeighingLeaves
 from dpforest.forests.declared import fitted, one_of, parameter
+from dpforest.forests.lazy import also_of_sources
 from dpforest.forests.parameters import Auto, check_choice
 from dpforest.forests.tree_forest import VotingForest
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
@@ -130,6 +131,7 @@ class RandomDecisionForestClassifier(WeighingLeaves, VotingForest):
         self._prepare_votes(np.random.default_rng(structure).spawn(1)[0])
         return self
 
+    @also_of_sources
     def predict_proba(self, X: Any) -> Values:
         """The votes for each class, as probabilities, shape (n, n_classes)."""
         if self.voting != "most_confident":
@@ -137,6 +139,7 @@ class RandomDecisionForestClassifier(WeighingLeaves, VotingForest):
         leaf = strongest_leaf(self.forest_, self._bins(X), self._confidence, self.n_jobs)
         return self._leaf_votes[leaf]
 
+    @also_of_sources
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the most votes, or a random draw when voting is probabilistic."""
         if self.voting != "probabilistic":

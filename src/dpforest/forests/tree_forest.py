@@ -13,6 +13,7 @@ from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.classifier import PrivateClassifier
 from dpforest.forests.declared import fitted
 from dpforest.forests.files import named, of_group
+from dpforest.forests.lazy import also_of_sources
 from dpforest.report.explained import Explained, even_shares
 from dpforest.report.leaf_shares import shares_of_leaves
 from dpforest.tables.routing import add_leaf_values
@@ -62,11 +63,13 @@ class VotingForest(PrivateClassifier, TreeForest):
 
     _leaf_votes: Values = fitted()
 
+    @also_of_sources
     def predict_proba(self, X: Any) -> Values:
         """The votes for each class, as probabilities, shape (n, n_classes)."""
         bins = self._bins(X)
         return normalise(add_leaf_values(self.forest_, bins, self._leaf_votes, self.n_jobs))
 
+    @also_of_sources
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the most votes."""
         probabilities = self.predict_proba(X)

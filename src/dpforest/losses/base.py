@@ -32,7 +32,11 @@ class Loss(ABC):
     """Whether the gradients of a record always do: then their mean is noise, and taken out."""
     learnt: ClassVar[float] = 0.8
     focus: ClassVar[float] = 1.0
-    """How features are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`."""
+    memory: ClassVar[float] = 1.0
+    learnt_cuts: ClassVar[float] = 0.0
+    """How features and cuts are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`."""
+    small_rounds: ClassVar[bool] = False
+    """Whether many rounds of few trees pay: long ways stay stable then."""
 
     @property
     def n_outputs(self) -> int:
@@ -88,10 +92,14 @@ class Loss(ABC):
         """What is added to the Hessian of a leaf, in units of a record's bound over mu."""
         return 15.0 if norm == 1 else 20.0
 
+    def leaf_damping(self, norm: Norm) -> float:
+        """What is added to the Hessian of a leaf beside, in units of an average leaf's."""
+        return 0.0
+
     def total_step(self, signal: float, norm: Norm) -> float:
         """Rounds times learning rate: how far the model goes from where it starts."""
         step = 30.0 * math.pow(signal / 1000.0, 0.35)
-        return min(max(step, 25.0), 45.0 if norm == 1 else 120.0)
+        return min(max(step, 25.0), 45.0) if norm == 1 else min(max(step, 10.0), 120.0)
 
     def depth(self, signal: float, n_features: int, any_numeric: bool, norm: Norm) -> int:
         """The levels of a tree."""

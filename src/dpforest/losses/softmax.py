@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from dpforest.arrays import Values
-from dpforest.losses.base import Loss, Norm
+from dpforest.losses.base import Loss, Norm, stairs
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -45,6 +45,9 @@ class Softmax(Loss):
 
     kernel = staticmethod(_derivatives)
     gradients_add_up_to_zero: ClassVar[bool] = True
+    memory: ClassVar[float] = 0.95
+    learnt_cuts: ClassVar[float] = 0.9
+    small_rounds: ClassVar[bool] = True
 
     n_classes: int
 
@@ -66,3 +69,18 @@ class Softmax(Loss):
         """The norm of the gradients where all classes are equally probable."""
         others = 1.0 - 1.0 / self.n_classes
         return 2.0 * others if norm == 1 else math.sqrt(others)
+
+    def damping(self, norm: Norm) -> float:
+        """Far more than two classes need: a leaf tells little of each of many classes."""
+        return super().damping(norm) if norm == 1 else 160.0
+
+    def total_step(self, signal: float, norm: Norm) -> float:
+        """A long way, which the damping makes a slow one."""
+        return super().total_step(signal, norm) if norm == 1 else 160.0
+
+    def depth(self, signal: float, n_features: int, any_numeric: bool, norm: Norm) -> int:
+        """By the signal of all classes together: they share the structure."""
+        if norm == 1:
+            return super().depth(signal, n_features, any_numeric, norm)
+        shared = signal * max(1.0, self.n_classes / 2.0)
+        return stairs(shared / n_features, (2.0, 100.0, 800.0, 1600.0), 2)

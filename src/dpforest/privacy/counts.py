@@ -94,13 +94,20 @@ def class_counts(desk: Desk, n_classes: int, price: Price) -> Released:
     return noisy_counts(desk, statistic, price, "records of each class", cells=1)
 
 
-def target_counts(desk: Desk, low: float, high: float, cells: int, price: Price) -> Released:
-    """The noisy number of records in each of some equal cells of the target's public range.
+def target_counts(
+    desk: Desk,
+    low: float,
+    high: float,
+    cells: int,
+    price: Price,
+    label: str = "histogram of the target",
+) -> Released:
+    """The noisy number of records in each of some equal cells of a public range of the target.
 
-    A record is in one cell and changes its count by 1.
+    A record is in one cell, the first or last where it lies outside, and changes its count by 1.
     """
     statistic = TargetCounts(low, high, cells)
-    return noisy_counts(desk, statistic, price, "histogram of the target", cells=1)
+    return noisy_counts(desk, statistic, price, label, cells=1)
 
 
 def noisy_counts(

@@ -61,6 +61,14 @@ class Desk:
         """
         return Desk(self._store, ledger, draws)
 
+    def expect(self, n_totals: int) -> None:
+        """Say how many releases follow, each of one total, for those who watch."""
+        self._store.expect(n_totals)
+
+    def close(self) -> None:
+        """Give back what is held of the records: nothing more is asked."""
+        self._store.close()
+
     @property
     def steps(self) -> int:
         """Single records between neighbouring tables."""
@@ -104,14 +112,14 @@ class Desk:
         if self._sampled == sampling:
             return
         if sampling.kind == "disjoint":
-            self._store.deal(sampling.n_trees, self.draws.below)
+            self._store.deal(sampling.n_trees, self.draws.coins())
         elif sampling.kind == "without_replacement":
-            self._store.sample(sampling.n_trees, sampling.share, self.draws.joins)
+            self._store.sample(sampling.n_trees, sampling.share, self.draws.coins())
         self._sampled = sampling
 
     def deal_anew(self, n_trees: int) -> None:
         """Deal every record to one tree, by fresh coins: for questions that stand by themselves."""
-        self._store.deal(n_trees, self.draws.below)
+        self._store.deal(n_trees, self.draws.coins())
         self._sampled = None
 
     def draw_harder_samples(
@@ -122,5 +130,6 @@ class Desk:
         Whether it does depends on the record and on what was released, on no other record; its
         chance to be in a sample is at most the share that the price is told of. Releases nothing.
         """
-        self._store.sample(sampling.n_trees, sampling.share, self.draws.joins, (forest, votes))
+        known = forest, votes
+        self._store.sample(sampling.n_trees, sampling.share, self.draws.coins(), known)
         self._sampled = sampling

@@ -7,12 +7,14 @@ What a desk then holds of a record is its outcome (`dpforest.records.outcomes`),
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.exceptions import SchemaError
 from dpforest.privacy.accounts.budget import Budget
 from dpforest.privacy.accounts.budget_filter import most_of
 from dpforest.privacy.accounts.ledger import Ledger
@@ -21,11 +23,13 @@ from dpforest.privacy.accounts.reservation import Use
 from dpforest.privacy.accounts.spends import exact
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.draws import Draws
-from dpforest.records.groups import bound_groups
+from dpforest.records.groups import bound_groups, person_keys
 from dpforest.records.local import LocalStore
 from dpforest.records.outcomes import class_outcomes, number_outcomes
 from dpforest.schema.categories import Category
 from dpforest.tables.frames import Frame
+from dpforest.tables.sources import as_source
+from dpforest.tables.streams import blocks_of
 
 
 def open_account(
@@ -59,8 +63,17 @@ def open_class_outcomes(
     one_by_one: bool,
 ) -> Desk:
     """A desk of what a classifier says of records; its columns are those of `class_outcomes`."""
-    rows = class_outcomes(model, X, y, classes, draws.below, scores=scores, one_by_one=one_by_one)
-    return _desk(rows, np.zeros(len(rows), np.int32), ledger, draws, groups)
+    coins = draws.coins()
+
+    def outcomes(X: Any, y: Any, first: int) -> NDArray[np.float64]:
+        def draw(m: int, size: int) -> NDArray[np.int64]:
+            return coins.below(m, np.arange(first, first + size, dtype=np.uint64))
+
+        how = {"scores": scores, "one_by_one": one_by_one}
+        return class_outcomes(model, X, y, classes, draw, **how)
+
+    rows, persons = _of_all(outcomes, model, X, y, groups)
+    return _desk(rows, np.zeros(len(rows), np.int32), ledger, draws, persons)
 
 
 def open_number_outcomes(
@@ -75,8 +88,40 @@ def open_number_outcomes(
     one_by_one: bool,
 ) -> Desk:
     """A desk of residuals; its targets are pairs of truth and prediction."""
-    pairs = number_outcomes(model, X, y, bounds, one_by_one=one_by_one)
-    return _desk(pairs[:, :1] - pairs[:, 1:], pairs, ledger, draws, groups)
+
+    def outcomes(X: Any, y: Any, first: int) -> NDArray[np.float64]:
+        return number_outcomes(model, X, y, bounds, one_by_one=one_by_one)
+
+    pairs, persons = _of_all(outcomes, model, X, y, groups)
+    return _desk(pairs[:, :1] - pairs[:, 1:], pairs, ledger, draws, persons)
+
+
+def _of_all(
+    outcomes: Callable[[Any, Any, int], NDArray[np.float64]],
+    model: Any,
+    X: Any,
+    y: Any,
+    groups: Any,
+) -> tuple[NDArray[np.float64], Any]:
+    """The outcomes of all records, those of a source block by block; and their persons."""
+    source = as_source(X)
+    if source is None:
+        return outcomes(X, y, 0), groups
+    named = [y] if groups is None else [y, groups]
+    if not all(isinstance(name, str) for name in named):
+        raise SchemaError("y and groups must be names of columns of the source, not their values")
+    others = [name for name in source.names if name not in named]
+    features = list(getattr(model, "feature_names_in_", others))
+    source.require([*features, *named])
+    rows, persons, first = [], [], 0
+    for block in blocks_of(source, [*features, *named]):
+        rows.append(outcomes(block.select(features).to_native(), block[y].to_native(), first))
+        first += len(block)
+        if groups is not None:
+            persons.append(person_keys(block[groups].to_native()))
+    if not rows:
+        raise SchemaError("the source is empty (0 sample(s)): at least one record is needed")
+    return np.concatenate(rows), np.concatenate(persons) if persons else None
 
 
 def _desk(
@@ -85,5 +130,6 @@ def _desk(
     keep = None
     if groups is not None:
         most = ledger.protection.max_records_per_group
-        keep = bound_groups(groups, len(rows), most, draws.below)
+        places = np.arange(len(rows), dtype=np.uint64)
+        keep = bound_groups(groups, places, most, draws.coins())
     return Desk(LocalStore(Frame(rows), target, keep), ledger, draws)

@@ -1,4 +1,4 @@
-"""Noisy sums of gradients: what a boosted model learns from."""
+"""Noisy sums of gradients: what a boosted model and its linear start learn from."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.arrays import Values
 from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Branch, Gaussian, Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.records.linear_sums import LinearSums
 from dpforest.records.statistics import GradientSums
+from dpforest.trees.linear import LinearDesign
 from dpforest.trees.oblivious import ObliviousTrees
 
 
@@ -50,3 +53,26 @@ def gradient_sums(
         released[..., 0, 1] / loss.hessian_unit,
         noise.deviation / loss.gradient_unit,
     )
+
+
+def linear_sums(
+    desk: Desk, design: LinearDesign, loss: IntegerLoss, price: Gaussian, label: str
+) -> Values:
+    """The noisy sum of every record's gradient times its row of a linear model.
+
+    The rows depend on a record's bins and on what was released before, its gradient on itself and
+    on released scores. A record adds integers of L2 norm at most ``loss.grid``
+    (`dpforest.records.linear_sums`), so that is the sensitivity.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_outputs, n_weights)
+    """
+    if not isinstance(price, Gaussian):
+        raise ValueError("a linear model is paid for by Gaussian noise: its L1 norm has no bound")
+    statistic = LinearSums(design, loss)
+    reach = loss.grid * desk.steps
+    noise = AdditiveNoise.for_price(price, l1=reach, l2=float(reach))
+    desk.ledger.debit(noise.spend(label, loss.gradient_unit))
+    noisy = desk.draws.add_noise(noise, desk.total(statistic))
+    return np.asarray(noisy / loss.gradient_unit)

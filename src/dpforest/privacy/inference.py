@@ -29,7 +29,7 @@ in sorted order, which tells nothing more.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from os import PathLike
 from typing import Any, NoReturn, get_args
@@ -65,7 +65,7 @@ from dpforest.privacy.inference_rules import (
 )
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.privacy.mechanisms.draws import Draws
-from dpforest.records.value_counts import kind_counts, level_counts, magnitude_counts
+from dpforest.records.value_counts import AnyColumn, kind_counts, level_counts, magnitude_counts
 from dpforest.schema import Task
 from dpforest.schema.categories import Category, distinguishable
 from dpforest.schema.column_types import ColumnType, Types
@@ -76,7 +76,6 @@ from dpforest.schema.features import (
     NumericFeature,
     Target,
 )
-from dpforest.tables.columns import Column
 
 
 def infer_schema(
@@ -129,12 +128,12 @@ def _inferred(
     task: Task,
     groups: Any,
 ) -> tuple[tuple[Feature, ...], Target | None, Ledger]:
-    columns, label = read_columns(X, target)
+    columns, label = read_columns(X, target, groups)
     check_universe(universe, list(columns), label)
     known = declared_types(types, X, target, list(columns))
     if groups is not None:
         most = ledger.protection.max_records_per_group
-        columns = bounded(columns, groups, most, draws)
+        columns = bounded(columns, X, groups, most, draws)
     questions = [
         target_question(name, known.get(name), task)
         if name == label
@@ -154,7 +153,7 @@ def _inferred(
 
 
 def _describe(
-    inference: "_Inference", columns: dict[str, Column], label: str | None, universe: Universe
+    inference: "_Inference", columns: Mapping[str, AnyColumn], label: str | None, universe: Universe
 ) -> tuple[tuple[Feature, ...], Target | None, Ledger]:
     # The target goes first: without it the rest is not worth paying for.
     target = None if label is None else _target(inference, label, columns[label], universe)
@@ -186,7 +185,7 @@ class _Inference:
         """Say what is spent so far."""
         return f"epsilon = {self.ledger.epsilon:.3g} is spent, and delta = {self.ledger.delta:.3g}"
 
-    def kind(self, name: str, column: Column) -> ColumnType | None:
+    def kind(self, name: str, column: AnyColumn) -> ColumnType | None:
         """Debit a column and return its type, or None when no kind stands out; epsilon-DP."""
         if name not in self._questions:
             return "boolean"  # the one declared type of which there is nothing to ask
@@ -203,14 +202,14 @@ class _Inference:
             return True
         return question.searches and kind != "number"
 
-    def bounds(self, name: str, column: Column) -> tuple[float, float] | None:
+    def bounds(self, name: str, column: AnyColumn) -> tuple[float, float] | None:
         """Return powers of two (or 0) between which most values lie; epsilon-DP, see the module."""
         scale = self._prices[name].scale
         noisy = self._noisy(magnitude_counts(column), scale)
         return bounds_of_counts(noisy, scale)
 
     def levels(
-        self, name: str, column: Column, kind: ColumnType, most: int | None
+        self, name: str, column: AnyColumn, kind: ColumnType, most: int | None
     ) -> tuple[Category, ...]:
         """Return the values whose noisy count reaches a threshold; see the module for the proof."""
         price = self._prices[name]
@@ -232,7 +231,7 @@ class _Inference:
 
 
 def _feature(
-    inference: _Inference, name: str, column: Column, universe: Universe
+    inference: _Inference, name: str, column: AnyColumn, universe: Universe
 ) -> Feature | None:
     if name in universe:
         return CategoricalFeature(name, tuple(universe[name]))
@@ -259,7 +258,7 @@ def _numeric(name: str, low: float, high: float, integer: bool) -> NumericFeatur
     return NumericFeature(name, low, high)
 
 
-def _target(inference: _Inference, name: str, column: Column, universe: Universe) -> Target:
+def _target(inference: _Inference, name: str, column: AnyColumn, universe: Universe) -> Target:
     if name in universe:
         return Target(name, classes=tuple(universe[name]))
     kind = inference.kind(name, column)

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpforest.exceptions import SchemaError
 from dpforest.privacy.accounts.caps import Cap
 from dpforest.privacy.accounts.ledger import Ledger
@@ -20,17 +17,15 @@ from dpforest.privacy.accounts.reservation import Use, settle
 from dpforest.privacy.accounts.spends import Amount
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.draws import Draws
-from dpforest.records.groups import bound_groups
-from dpforest.records.local import LocalStore
-from dpforest.records.weights import read_weights
+from dpforest.records.store import RecordStore
+from dpforest.records.stores import Persons, Weights, open_frame, open_source
 from dpforest.schema import Schema
-from dpforest.tables.encode import check_columns, encode_target
 from dpforest.tables.frames import Frame
-from dpforest.tables.labels import encode_equal_labels
+from dpforest.tables.sources import Source
 
 
 def open_desk(
-    frame: Frame,
+    table: Frame | Source,
     y: Any,
     schema: Schema,
     *,
@@ -48,10 +43,10 @@ def open_desk(
 
     Parameters
     ----------
-    frame : Frame
-        The features.
-    y : array-like
-        The target: classes or bounded numbers, as the schema's target says.
+    table : Frame or Source
+        The features; a source has the target and the persons among its columns.
+    y : array-like or str
+        The target: classes or bounded numbers, as the schema's target says; in a source its name.
     schema : Schema
         What is public of the table; what it cost is part of the ledger.
     budget : tuple
@@ -60,8 +55,8 @@ def open_desk(
         Whether one record or one person is protected.
     draws : Draws
         The secret randomness; where a seed fixes it, the ledger says so.
-    groups : array-like, optional
-        The person of each record, where persons are protected.
+    groups : array-like or str, optional
+        The person of each record, where persons are protected; in a source the column's name.
     sample_weight : array-like, optional
         The weight of each record.
     max_sample_weight : float, optional
@@ -77,11 +72,11 @@ def open_desk(
     if use is not None:
         ledger = use.begin(ledger)
     try:
-        weight = None
+        weights = None
         if sample_weight is not None:
             assert max_sample_weight is not None
-            weight = read_weights(sample_weight, frame.n_rows, max_sample_weight)
-        store = _open_store(frame, y, schema, protection, draws, groups, weight, n_jobs)
+            weights = Weights(sample_weight, max_sample_weight)
+        store = _open_store(table, y, schema, protection, draws, groups, weights, n_jobs)
     except BaseException:
         settle(ledger, "failed")  # nothing was released
         raise
@@ -89,39 +84,22 @@ def open_desk(
 
 
 def _open_store(
-    frame: Frame,
+    table: Frame | Source,
     y: Any,
     schema: Schema,
     protection: Protection,
     draws: Draws,
     groups: Any,
-    weight: NDArray[np.float64] | None,
+    weights: Weights | None,
     n_jobs: int | None,
-) -> LocalStore:
-    frame, target = checked_table(frame, y, schema, n_jobs)
-    keep = None
+) -> RecordStore:
+    persons = None
     if groups is not None:
-        bound = protection.max_records_per_group
-        keep = bound_groups(groups, frame.n_rows, bound, draws.below)
-    return LocalStore(frame, target, keep, n_jobs, weight)
-
-
-def checked_table(
-    frame: Frame, y: Any, schema: Schema, n_jobs: int | None
-) -> tuple[Frame, NDArray[np.int32 | np.float64]]:
-    """The columns of the schema and the encoded target; SchemaError where they do not fit it."""
-    frame = frame.select(schema)
-    target = _encode_target(y, schema, frame.n_rows)
-    check_columns(frame, schema, n_jobs)
-    return frame, target
-
-
-def _encode_target(y: Any, schema: Schema, n_rows: int) -> NDArray[np.int32 | np.float64]:
-    target: NDArray[np.int32 | np.float64]
-    if schema.target is not None and schema.target.classes is None:
-        target = encode_target(y, *schema.target_bounds)
-    else:
-        target = encode_equal_labels(y, schema.classes)
-    if len(target) != n_rows:
-        raise SchemaError("y must have one value a row of X: X and y have different lengths")
-    return target
+        persons = Persons(groups, protection.max_records_per_group, draws.coins())
+    if isinstance(table, Source):
+        if weights is not None:
+            raise SchemaError(
+                "sample_weight is for tables in memory; leave it out, or collect the source first"
+            )
+        return open_source(table, y, schema, persons, n_jobs)
+    return open_frame(table, y, schema, persons, n_jobs, weights)

@@ -18,11 +18,11 @@ from dpforest.exceptions import SchemaError
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.draws import Draws
-from dpforest.privacy.opening import checked_table
 from dpforest.records.groups import bound_groups
 from dpforest.records.local import LocalStore
 from dpforest.records.marks import marks_of
 from dpforest.records.parts import held_out, rows_of
+from dpforest.records.stores import checked_table
 from dpforest.schema import Schema
 from dpforest.tables.frames import Frame
 
@@ -94,6 +94,7 @@ def open_parts(
     if groups is not None:
         assert max_records_per_group is not None
         persons = rows_of(groups, there)
-        keep = bound_groups(persons, len(there), max_records_per_group, draws.below)
+        places = np.arange(len(there), dtype=np.uint64)
+        keep = bound_groups(persons, places, max_records_per_group, draws.coins())
     training = rows_of(X, here), rows_of(y, here), rows_of(groups, here)
     return Parts(training, (rows_of(X, there), rows_of(y, there)), keep, schema, draws)

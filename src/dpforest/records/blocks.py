@@ -18,6 +18,7 @@ Members = NDArray[np.uint8] | NDArray[np.int32]
 Leaves = NDArray[np.uint32]
 Number = TypeVar("Number", bound=np.generic)
 ONCE: Members = np.empty((0, 0), np.uint8)
+NO_WEIGHTS = np.empty(0)  # all are 1
 
 
 class Block(NamedTuple):

@@ -7,10 +7,12 @@ Floats that are fractions, or so large that a container may have rounded an inte
 2**53 on; 2**24 in float32), are refused: as texts or integers such ids are safe.
 
 **Why that must not depend on the table.** Let p(v) be the person of the id v. Let D' be D and the
-records of one person more, and let a person keep at most m records, chosen by tickets that records
-draw independently. While p is a function of v alone, the partition of D into persons is the same
-within D': every person of D keeps records by the same law in both tables, so with the same tickets
-the kept records differ in those of the one person, at most m. This is what the ledger pays for.
+records of one person more, and let a person keep at most m records, chosen by a secret key and by
+what that person's own records are (`kept_rows`). While p is a function of v alone, the partition of
+D into persons is the same within D': under the same key every person of D keeps the same records in
+both tables, so the kept records differ in those of the one person, at most m. This is what the
+ledger pays for, under every key; the key is drawn in the same way for all tables. How choices of
+different persons hang together does not matter.
 
 Were p to depend on the table, so that adding a person's records changes it for others:
 
@@ -26,6 +28,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from hashlib import blake2b
 from numbers import Rational
 from typing import Any
 
@@ -33,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
-from dpforest.records.store import DrawBelow
+from dpforest.records.coins import Addresses, Coins
 from dpforest.schema.categories import is_missing
 from dpforest.tables.columns import as_column
 
@@ -43,23 +46,22 @@ _TRUTHS = {"True": 1, "true": 1, "False": 0, "false": 0}
 
 
 def bound_groups(
-    groups: Any, n_rows: int, max_records_per_group: int, draw: DrawBelow
+    groups: Any,
+    addresses: Addresses,
+    max_records_per_group: int,
+    coins: Coins,
 ) -> NDArray[np.int64]:
     """The rows to keep: of each group a uniformly random choice of at most so many records.
-
-    Every record draws a ticket of its own and a group keeps its lowest tickets. Which records of a
-    group are kept depends on that group alone, so that two tables that differ in one group differ,
-    after the choice, in at most ``max_records_per_group`` records.
 
     Parameters
     ----------
     groups : array-like, shape (n_rows,)
         The person, household or account of each record: numbers or strings.
-    n_rows : int
-        The number of records.
+    addresses : ndarray of uint64, shape (n_rows,)
+        Of the records: what they say (`content.content_hashes`), or their places.
     max_records_per_group : int
         The most that one group may keep.
-    draw : callable
+    coins : Coins
         The source of the tickets.
 
     Returns
@@ -67,39 +69,74 @@ def bound_groups(
     ndarray of int64
         Row numbers, ascending.
     """
-    codes = person_codes(groups)
-    if len(codes) != n_rows:
+    persons = person_keys(groups)
+    if len(persons) != len(addresses):
         raise SchemaError("groups must have one entry a row of X: pass the column of the person")
-    tickets = draw(2**62, n_rows)
-    order = np.lexsort((tickets, codes))
-    sorted_codes = codes[order]
-    starts = np.flatnonzero(np.r_[True, sorted_codes[1:] != sorted_codes[:-1]])
-    sizes = np.diff(np.r_[starts, n_rows])
-    rank = np.arange(n_rows) - np.repeat(starts, sizes)
-    return np.sort(order[rank < max_records_per_group])
+    return kept_rows(persons, addresses, max_records_per_group, coins)
 
 
-def person_codes(groups: Any) -> NDArray[np.int64]:
-    """A number for each record: equal for two records just when they are of one person.
+def kept_rows(
+    persons: NDArray[np.uint64], addresses: Addresses, most: int, coins: Coins
+) -> NDArray[np.int64]:
+    """The rows of those records, of each person at most so many, that have the lowest tickets.
+
+    All records of a person must be here, other persons need not. A ticket is a coin of the record's
+    address and of its number among the person's records of the same address: records that say the
+    same have different tickets, and it does not matter which has which. So what is kept depends on
+    the person's records and the key alone: not on their order, on other persons, or on where the
+    choice is made.
+    """
+    order = np.lexsort((addresses, persons))
+    turns = np.empty(len(order), np.uint64)
+    turns[order] = _ranks(persons[order], addresses[order])
+    tickets = coins.below(2**62, addresses, turns)
+    order = np.lexsort((tickets, persons))
+    kept: NDArray[np.int64] = order[_ranks(persons[order]) < most]
+    return np.sort(kept)
+
+
+def _ranks(*keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The place of each entry in its run of entries with equal keys."""
+    n = len(keys[0])
+    changes: NDArray[np.bool_] = np.zeros(max(n - 1, 0), np.bool_)
+    for key in keys:
+        changes |= key[1:] != key[:-1]
+    starts = np.r_[0, np.flatnonzero(changes) + 1]
+    before: NDArray[np.int64] = np.repeat(starts, np.diff(np.r_[starts, n]))
+    return np.arange(n) - before
+
+
+def person_keys(groups: Any) -> NDArray[np.uint64]:
+    """A number for each record: equal for two records when they are of one person.
+
+    It follows from the id alone, in whatever table or part of one it stands. Whole numbers of 64
+    bits are themselves; others and texts are hashed to 64 bits. Should two be hashed to the same,
+    they are one person in every table: that takes records away, and costs no privacy.
 
     Examples
     --------
-    >>> person_codes([7, "7", "07", 7.0, 2**53, 2**53 + 1, "7.0"]).tolist()
-    [0, 0, 1, 0, 2, 3, 0]
+    >>> keys = person_keys([7, "7", "07", 7.0, 2**53, 2**53 + 1, "7.0"])
+    >>> np.unique(keys, return_inverse=True)[1].tolist()
+    [0, 0, 3, 0, 1, 2, 0]
     """
     column = as_column(groups, "groups", exact=True)
     numbers = column.number_array()
     if numbers is not None:
         if numbers.dtype.kind == "f":
             _require_exact(numbers)
-        # From uint64 this wraps around, and different numbers stay different.
-        return numbers.astype(np.int64)
+        if numbers.dtype != np.uint64 or numbers.max(initial=0) < 2**63:
+            return numbers.astype(np.int64).view(np.uint64)
     codes, distinct = column.factors()
     if (codes < 0).any() or any(map(is_missing, distinct)):
         raise _missing_error()
-    persons = [_person(value) for value in distinct]
-    place = {person: code for code, person in enumerate(dict.fromkeys(persons))}
-    return np.array([place[person] for person in persons], dtype=np.int64)[codes]
+    return np.array([_key(_person(value)) for value in distinct], np.uint64)[codes]
+
+
+def _key(person: int | str) -> int:
+    if isinstance(person, int) and -(2**63) <= person < 2**63:
+        return person % 2**64
+    text = f"{type(person).__name__} {person}"
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
 def _require_exact(numbers: NDArray[np.floating[Any]]) -> None:

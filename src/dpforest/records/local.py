@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.records.store import Records, RecordStore
+from dpforest.records.shards import Shard
+from dpforest.records.statistics import Statistic
+from dpforest.records.store import RecordStore
 from dpforest.tables.frames import Frame
 
 
 class LocalStore(RecordStore):
-    """Records in the memory of this machine, as one block.
+    """Records in the memory of this machine, as one shard.
 
     Parameters
     ----------
@@ -37,11 +38,20 @@ class LocalStore(RecordStore):
         n_jobs: int | None = None,
         weight: NDArray[np.float64] | None = None,
     ) -> None:
-        super().__init__(n_jobs)
+        super().__init__()
+        self._frame = frame
         if weight is not None and keep is not None:
             weight = weight[keep]
-        self._records = Records(frame, target if keep is None else target[keep], keep, weight)
+        kept = target if keep is None else target[keep]
+        self._shard = Shard(kept, keep, n_jobs=n_jobs, weight=weight)
 
-    def blocks(self) -> Iterator[Records]:
-        """All records, once."""
-        yield self._records
+    @property
+    def has_weights(self) -> bool:
+        """Whether records have weights, apart from what these are."""
+        return self._shard.block.weight is not None
+
+    def total(self, statistic: Statistic) -> NDArray[np.int64]:
+        """The exact total of a statistic, for the desk only: a thread a run of rows."""
+        total = np.zeros(statistic.shape, np.int64)
+        self._shard.add(self._state, statistic, total, self._frame)
+        return total

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
+from dpforest.records.summary import summary_of
 from dpforest.records.value_counts import category_order
 from dpforest.schema import Task
 from dpforest.schema.categories import Category, distinguishable
@@ -21,10 +22,14 @@ from dpforest.schema.features import (
 )
 from dpforest.tables.columns import Column
 from dpforest.tables.frames import Frame, as_column
+from dpforest.tables.sources import as_source
 
 
 def observe(X: Any, y: Any, task: Task) -> tuple[tuple[Feature, ...], Target | None]:
     """Describe a table, and a target that is a column of it or comes beside it."""
+    source = as_source(X)
+    if source is not None:
+        X = summary_of(source, y)
     frame, target = split_target(X, y)
     features = observed_features(frame)
     if target is None:

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
-from dpforest.records.store import DrawBelow
 from dpforest.schema.categories import Category
 from dpforest.tables.encode import encode_target
 from dpforest.tables.labels import encode_equal_labels
@@ -29,7 +28,7 @@ def class_outcomes(
     X: Any,
     y: Any,
     classes: tuple[Category, ...],
-    draw: DrawBelow,
+    draw: Callable[[int, int], NDArray[np.int64]],
     *,
     scores: bool,
     one_by_one: bool,

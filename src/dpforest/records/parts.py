@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
-from dpforest.records.groups import person_codes
+from dpforest.records.groups import person_keys
 from dpforest.records.store import DrawBelow
 
 
@@ -34,7 +34,7 @@ def held_out(n_rows: int, groups: Any, share: Fraction, draw: DrawBelow) -> NDAr
     coins = draw(share.denominator, n_rows) < share.numerator
     if groups is None:
         return np.asarray(coins)
-    codes = person_codes(groups)
+    codes = person_keys(groups)
     if len(codes) != n_rows:
         raise SchemaError("groups must have one entry a row of X: pass the column of the person")
     _, first, person = np.unique(codes, return_index=True, return_inverse=True)

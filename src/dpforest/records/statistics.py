@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from dpforest.losses import IntegerLoss
 from dpforest.records import counting_kernels, gradient_kernels, histogram_kernels
-from dpforest.records.blocks import Block, front, seen_leaves
+from dpforest.records.blocks import NO_WEIGHTS, Block, front, seen_leaves
 from dpforest.tables import routing_kernels
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import Forest, Sampling
 
 DERIVATIVES_AT_ONCE = 1 << 15  # numbers that stay in the second-level cache
-NO_WEIGHTS = np.empty(0)
 
 
 class Statistic(Protocol):

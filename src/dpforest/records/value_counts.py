@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 
 from dpforest.schema.categories import Category, Number, is_missing, number_of
 from dpforest.tables.columns import Column
+from dpforest.tables.streamed import StreamedColumn
+
+AnyColumn = Column | StreamedColumn
 
 BOOLEAN, WHOLE, FRACTION, TEXT = range(4)
 N_KINDS = 4
@@ -29,7 +32,7 @@ SMALLEST_POWER, LARGEST_POWER = -64, 64
 N_MAGNITUDES = LARGEST_POWER - SMALLEST_POWER
 
 
-def kind_counts(column: Column) -> NDArray[np.int64]:
+def kind_counts(column: AnyColumn) -> NDArray[np.int64]:
     """Count nothing, whole numbers, fractions and texts, in this order.
 
     A text that spells a number counts as one. True, 1 and "1" mean the same, and a container may
@@ -42,7 +45,11 @@ def kind_counts(column: Column) -> NDArray[np.int64]:
     >>> kind_counts(Column(values, "a")).tolist()
     [0, 5, 2, 1]
     """
-    array = column.to_numpy()
+    return sum(map(_kind_counts, column.parts()), np.zeros(N_KINDS, np.int64))
+
+
+def _kind_counts(part: Column) -> NDArray[np.int64]:
+    array = part.to_numpy()
     if array.dtype.kind == "b":
         return np.array([0, array.size, 0, 0])
     if array.dtype.kind in "iuf":
@@ -55,14 +62,18 @@ def kind_counts(column: Column) -> NDArray[np.int64]:
     return _histogram(np.array([_kind(value) for value in values], np.int64), counts, N_KINDS)
 
 
-def magnitude_counts(column: Column) -> NDArray[np.int64]:
+def magnitude_counts(column: AnyColumn) -> NDArray[np.int64]:
     """Count numbers by sign and power of two: each record falls into one cell or, missing, none.
 
     Cell ``N_MAGNITUDES + k`` holds, for k > 0, what lies above ``magnitude(k - 1)`` and up to
     ``magnitude(k)``, or higher in the last; for k < 0 the same with a minus sign; for k = 0 what is
     as good as zero. Texts that spell no number count as missing.
     """
-    array = column.to_numpy()
+    return sum(map(_magnitude_counts, column.parts()), np.zeros(2 * N_MAGNITUDES + 1, np.int64))
+
+
+def _magnitude_counts(part: Column) -> NDArray[np.int64]:
+    array = part.to_numpy()
     if array.dtype.kind in "biuf":
         numbers, counts = array.astype(np.float64), np.ones(array.size, np.int64)
     else:
@@ -81,12 +92,12 @@ def magnitude(k: int) -> float:
     return 2.0 ** (SMALLEST_POWER + k) if k > 0 else 0.0
 
 
-def level_counts(column: Column, *, numbers: bool) -> tuple[list[Category], NDArray[np.int64]]:
+def level_counts(column: AnyColumn, *, numbers: bool) -> tuple[list[Category], NDArray[np.int64]]:
     """Count the records of each value that occurs, in sorted order.
 
     Parameters
     ----------
-    column : Column
+    column : Column or StreamedColumn
     numbers : bool
         Whether values count by number, and texts that spell none as missing; else by spelling:
         texts as they are, numbers and booleans as the number's.
@@ -100,10 +111,11 @@ def level_counts(column: Column, *, numbers: bool) -> tuple[list[Category], NDAr
     ([1], array([5]))
     """
     found: dict[Category, int] = {}
-    for value, count in zip(*_distinct(column.to_numpy()), strict=True):
-        level = _level(value, numbers)
-        if level is not None:
-            found[level] = found.get(level, 0) + int(count)
+    for part in column.parts():
+        for value, count in zip(*_distinct(part.to_numpy()), strict=True):
+            level = _level(value, numbers)
+            if level is not None:
+                found[level] = found.get(level, 0) + int(count)
     levels = sorted(found, key=category_order)
     return levels, np.array([found[level] for level in levels], dtype=np.int64)
 

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from dpforest.arrays import Values
 from dpforest.report.noise_kernels import noise_step
 from dpforest.report.points import draw_points
+from dpforest.tables.routing import add_tree_values
 from dpforest.tables.routing_kernels import find_oblivious_leaves
+from dpforest.trees.linear import LinearDesign
 from dpforest.trees.oblivious import ObliviousTrees
 
 RUNS = 24
@@ -53,7 +55,10 @@ class LeafNoise:
     @classmethod
     def stack(cls, rounds: Sequence[LeafNoise]) -> LeafNoise:
         """All rounds as one; the leaves that shallower trees lack are 0."""
-        widest = max(part.gains.shape[1] for part in rounds)
+        widest = max((part.gains.shape[1] for part in rounds), default=1)
+        if not rounds:
+            nothing = np.zeros((0, widest), np.float32)
+            return cls(nothing, nothing, np.zeros(0))
         gains, hessians = (
             np.concatenate([np.pad(a, ((0, 0), (0, widest - a.shape[1]))) for a in arrays])
             for arrays in ([p.gains for p in rounds], [p.hessians for p in rounds])
@@ -61,11 +66,67 @@ class LeafNoise:
         return cls(gains, hessians, np.concatenate([part.deviations for part in rounds]))
 
 
+@dataclass(frozen=True)
+class DescentNoise:
+    """What noise does to the weights of a linear model that noisy descent found.
+
+    Parameters
+    ----------
+    deviation : float
+        Of the noise in a weight.
+    reach : float
+        By how much a unit of the gradient, the same in every step, moves a weight in the end.
+    """
+
+    deviation: float
+    reach: float
+
+    @classmethod
+    def of_steps(cls, n_steps: int, rate: float, momentum: float, deviation: float) -> DescentNoise:
+        """That of steps with momentum, of which the later half is averaged.
+
+        What is added in step s moves the weights after step t by a geometric sum; nothing is taken
+        back, so noise is rather too large than too small.
+
+        Examples
+        --------
+        >>> DescentNoise.of_steps(2, 0.1, 0.0, 3.0)
+        DescentNoise(deviation=0.42..., reach=0.2)
+        """
+        begun, later = np.arange(n_steps)[:, None], np.arange((n_steps + 1) // 2, n_steps)
+        moved = (1.0 - momentum ** np.maximum(later - begun + 1, 0)) / (1.0 - momentum)
+        parts = rate * moved.mean(axis=1)
+        return cls(deviation * float(np.sqrt((parts**2).sum())), float(parts.sum()))
+
+    def weights(
+        self, design: LinearDesign, shares: tuple[Values, ...], hessian: float, variance: float
+    ) -> Values:
+        """Weights that learnt from noise alone, shape (RUNS, n_weights).
+
+        By chance a weight is off by what descent made of all records' gradients, at most by what it
+        would be at the end of the way. ``hessian`` is that of all records, ``variance`` that of a
+        gradient by chance, relative to its Hessian.
+        """
+        squares = np.zeros(design.n_weights)
+        squares[0] = design.constant**2
+        for place, size, of_bins in zip(design.place, design.size, shares, strict=True):
+            n = len(of_bins)
+            np.add.at(squares, place[:n], of_bins * size[:n] ** 2)
+        curvature = hessian * squares
+        by_chance = np.minimum(
+            self.reach * np.sqrt(variance * curvature),
+            np.sqrt(variance / np.maximum(curvature, 1.0)),
+        )
+        spread = np.sqrt(self.deviation**2 + by_chance**2)
+        return np.asarray(spread * _signs(np.random.default_rng(1), design.n_weights).T)
+
+
 def noise_values(
     trees: ObliviousTrees,
     noise: LeafNoise,
     shares: tuple[Values, ...],
     gradient_variance: float,
+    start: tuple[ObliviousTrees, NDArray[np.float32]] | None = None,
 ) -> NDArray[np.float32]:
     """Leaf values of forests that learnt from noise alone, shape (n_trees, RUNS, n_leaves).
 
@@ -77,15 +138,22 @@ def noise_values(
         Of the records in each bin of each feature.
     gradient_variance : float
         Of a record by chance, in one output, relative to its Hessian.
+    start : tuple of ObliviousTrees and ndarray, optional
+        Trees that were there before, and their values in these runs.
     """
+    found = np.zeros((trees.n_trees, RUNS, noise.gains.shape[1]), np.float32)
+    if not trees.n_trees:
+        return found
     rng = np.random.default_rng(0)
     points = np.asfortranarray(draw_points(shares, POINTS, rng))
     leaf = np.empty((trees.n_trees, POINTS), np.uint8)
     find_oblivious_leaves(points.T, trees.routing_arrays, leaf)
     n_leaves = noise.gains.shape[1]
-    errors, chance = np.zeros((POINTS, RUNS)), _signs(rng, POINTS)
+    before = np.zeros((RUNS, POINTS), np.float32)
+    if start is not None:
+        add_tree_values(start[0], points, start[1], before)
+    errors, chance = np.ascontiguousarray(before.T, np.float64), _signs(rng, POINTS)
     steps = np.empty((n_leaves, RUNS))
-    found = np.empty((trees.n_trees, RUNS, n_leaves), np.float32)
     # Chance is what the last trees still saw: a model that grew sure has explained the rest.
     whole = noise.hessians.sum(axis=1, dtype=np.float64)
     last = whole[-max(1, len(whole) // LAST_PART) :].mean()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ from dpforest.report.noise_runs import LeafNoise
 from dpforest.report.points import draw_points
 from dpforest.tables.routing import add_tree_values
 from dpforest.trees.oblivious import ObliviousTrees
+
+if TYPE_CHECKING:
+    from dpforest.forests.boosting import BoostedTrees
 
 POINTS = 1024
 EXACT = 1e-3  # the least deviation of a contrast that is reckoned with
@@ -34,8 +38,12 @@ FIRM = 0.1  # how far a released share may be moved, relative to it
 
 @dataclass
 class Notes:
-    """Takes note of what explanations need of the released sums, round after round."""
+    """Takes note of what explanations need of the released sums, round after round.
 
+    ``start`` is the forest that was there before, if any.
+    """
+
+    start: BoostedTrees | None = None
     rounds: list[tuple[ObliviousTrees, NDArray[np.float32], Values, float]] = field(
         default_factory=list
     )
@@ -141,8 +149,10 @@ class Notes:
         """
         points = np.asfortranarray(draw_points(weights, POINTS, np.random.default_rng(0)))
         counts = [np.bincount(points[:, j], minlength=len(w)) for j, w in enumerate(weights)]
-        n_outputs = self.rounds[0][1].shape[1]
+        n_outputs = loss.n_outputs
         scores = np.zeros((n_outputs, POINTS), np.float32)
+        if self.start is not None:
+            add_tree_values(self.start.trees, points, self.start.values, scores)
         target, slopes = np.zeros(POINTS, np.int32), np.zeros((n_outputs, POINTS))
         hessians = np.zeros(POINTS)
         found, doubts = [], []

@@ -185,8 +185,8 @@ class Schema:
 
         Parameters
         ----------
-        X : DataFrame of pandas or polars, Table of pyarrow, 2-D array or list of rows
-            The features; columns without names are called x0, x1, ...
+        X : DataFrame of pandas or polars, Table of pyarrow, 2-D array, list of rows, or source
+            The features; columns without names are x0, x1, ... A source: see `ParquetTable`.
         y : array-like, series or str, optional
             The target, or the name of its column in `X`.
         task : {"auto", "classification", "regression"}
@@ -236,8 +236,8 @@ class Schema:
 
         Parameters
         ----------
-        X : DataFrame of pandas or polars, Table of pyarrow, 2-D array or list of rows
-            The table.
+        X : DataFrame of pandas or polars, Table of pyarrow, 2-D array, list of rows, or source
+            The table. Of a source (see `ParquetTable`), `target` and `groups` are names.
         target : str, array-like or series, optional
             The column of the target in `X`, or its values.
         epsilon : float

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpforest.forests import parameters as checks
 from dpforest.forests.base import PrivateEstimator
+from dpforest.forests.given_targets import check_y
 from dpforest.forests.inner_fits import warn_of_inner_fits
 from dpforest.forests.provenance import schema_digest
 from dpforest.forests.spending import SharedBudget, spending
@@ -145,7 +146,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             warn_of_inner_fits(self.epsilon)
         schema = self.estimator._resolve_schema(X, y)
         _ = schema.classes if is_classifier(self.estimator) else schema.target_bounds
-        y = self.estimator._check_y(y)
+        y = check_y(self.estimator, y)
         protection = self.estimator._protection(groups)
         plan = self._plan(len(candidates), protection)
         draws, structure = self._randomness()

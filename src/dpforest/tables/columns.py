@@ -4,6 +4,9 @@ What a value means does not depend on the column around it (`dpforest.schema.cat
 only say how to get at many values at once.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Literal
 
@@ -40,6 +43,10 @@ class Column:
         if isinstance(self._values, np.ndarray):
             return self._values
         return np.asarray(self._values.to_numpy())
+
+    def parts(self) -> Iterator[Column]:
+        """All values at once: what `StreamedColumn` gives part by part."""
+        yield self
 
     @property
     def kind(self) -> Kind:

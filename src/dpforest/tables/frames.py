@@ -21,6 +21,7 @@ from dpforest.tables.columns import (
     as_column,
     is_number_type,
 )
+from dpforest.tables.sources import as_source
 
 __all__ = ["Column", "Frame", "as_column"]
 
@@ -176,8 +177,11 @@ def _as_table_array(data: Any) -> Array:
         )
     if nw.dependencies.is_into_series(data):
         raise ValueError(_one_dimensional(1))
-    if hasattr(data, "collect") or hasattr(data, "compute"):
-        raise TypeError("X is a lazy frame: collect it first, with X.collect() or X.compute()")
+    if as_source(data) is not None:
+        raise TypeError(
+            "X is a lazy frame or another table that is not in memory, and one in memory is needed "
+            "here: collect it first, with X.collect(), X.compute() or X.to_table()"
+        )
     if data is None or isinstance(data, str | bytes | dict):
         raise TypeError(
             f"X must be a data frame, a 2-D array or a list of rows, not {type(data).__name__}"

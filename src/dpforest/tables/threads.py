@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
+from threading import Event, Lock
 from typing import TypeVar
 
 ROWS_WORTH_A_THREAD = 20_000  # below this, handing rows to a thread costs more than it saves
 CORES = os.cpu_count() or 1
 
 Result = TypeVar("Result")
+Worker = TypeVar("Worker")
+Item = TypeVar("Item")
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -43,6 +46,52 @@ def map_rows(
     for rows, future in handed_out:
         results.append(work(rows) if future.cancel() else future.result())
     return results
+
+
+def take_turns(
+    work: Callable[[Worker, Item], object], workers: Sequence[Worker], items: Iterable[Item]
+) -> None:
+    """Do the work on one item after another, a thread for each worker; the first error stops all.
+
+    Items are taken by one thread at a time, when it is ready for one.
+
+    Examples
+    --------
+    >>> sums = [[0], [0]]
+    >>> def add(total, number):
+    ...     total[0] += number
+    >>> take_turns(add, sums, range(101))
+    >>> sums[0][0] + sums[1][0]
+    5050
+    """
+    waiting, lock = iter(items), Lock()
+    failed = Event()
+
+    def run(worker: Worker) -> None:
+        try:
+            while not failed.is_set():
+                with lock:
+                    item = next(waiting, _NO_MORE)
+                if item is _NO_MORE:
+                    return
+                work(worker, item)  # type: ignore[arg-type]
+        except BaseException:
+            failed.set()
+            raise
+
+    first, *others = workers
+    handed_out = [_pool().submit(run, worker) for worker in others]
+    try:
+        run(first)
+    finally:
+        # Those that no thread has begun have nothing left to do.
+        wait(future for future in handed_out if not future.cancel())
+    for future in handed_out:
+        if not future.cancelled():
+            future.result()
+
+
+_NO_MORE = object()
 
 
 @cache

@@ -9,6 +9,7 @@ from dpforest.arrays import Values
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import FeatureBins
 
+CUT_FOCUS = 2.0  # the power of a cut's signal with which it is drawn
 FEW_CATEGORIES = 3  # one against the rest up to here; random halves beyond
 
 
@@ -27,11 +28,17 @@ class ObliviousGrower:
         How far features are drawn by what they showed, rather than evenly.
     focus : float
         The power of a feature's signal with which it is drawn.
+    memory : float
+        What is left, a round later, of what was learnt: 1 keeps all of it. What a forest has
+        fitted shows no more, so old signal misleads.
+    learnt_cuts : float
+        How far cuts are drawn by what they showed, rather than by the cut weights alone.
 
     Notes
     -----
     Everything it learns comes from released sums, so it is post-processing and free. The signal of
-    a feature is the squared contrast between the two sides of its levels, less the noise in it.
+    a feature, or of a cut, is the squared contrast between the two sides of its levels, less the
+    noise in it.
     """
 
     def __init__(
@@ -42,15 +49,23 @@ class ObliviousGrower:
         *,
         learnt: float,
         focus: float,
+        memory: float = 1.0,
+        learnt_cuts: float = 0.0,
     ) -> None:
         self._bins = bins
         self._rng = rng
         self._learnt = learnt
         self._focus = focus
-        self._cut_shares = np.ones((len(bins), 256))
-        for shares, weights in zip(self._cut_shares, cut_weights, strict=True):
+        self._memory = memory
+        self._learnt_cuts = learnt_cuts
+        self._cut_weights = np.zeros((len(bins), 256))
+        for shares, weights in zip(self._cut_weights, cut_weights, strict=True):
             if weights is not None and len(weights):
-                shares[: len(weights)] = np.cumsum(weights) / weights.sum()
+                shares[: len(weights)] = weights / weights.sum()
+        n_cuts = [0 if weights is None else len(weights) for weights in cut_weights]
+        self._last_cut = np.array(n_cuts)[:, None] - 1
+        self._cut_signal = np.zeros((len(bins), 256))
+        self._times_cut = np.zeros((len(bins), 256))
         self._usable = bins.n_values > 1
         if not self._usable.any():
             self._usable = np.ones(len(bins), np.bool_)
@@ -64,7 +79,7 @@ class ObliviousGrower:
         n_values = self._bins.n_values[feature]
         bin_ = np.arange(256)
         uniform = self._rng.random((n_trees, depth, 1))
-        cut = (self._cut_shares[feature] < uniform).sum(axis=2, keepdims=True)
+        cut = (self._shares_up_to_a_cut()[feature] < uniform).sum(axis=2, keepdims=True)
         goes_right = bin_ > cut
         level = np.nonzero(self._bins.categorical[feature])
         if len(level[0]):
@@ -83,8 +98,17 @@ class ObliviousGrower:
         signs = np.where(np.arange(n_leaves) >> level & 1, 1.0, -1.0) / np.sqrt(n_leaves)
         contrast = np.array([np.einsum("tlk,l->tk", gradients, sign) for sign in signs])
         self._noise = deviation**2
-        np.add.at(self._signal, trees.feature.T, (contrast**2).mean(axis=2) - self._noise)
+        net = (contrast**2).mean(axis=2) - self._noise
+        for known in (self._signal, self._times_asked, self._cut_signal, self._times_cut):
+            known *= self._memory
+        np.add.at(self._signal, trees.feature.T, net)
         self._times_asked += np.bincount(trees.feature.ravel(), minlength=len(self._bins))
+        # The cut lies before the first bin that goes right; where that is bin 0 there is none.
+        level_cut = trees.feature.T, trees.goes_right.argmax(axis=2).T - 1
+        cuts = (level_cut[1] >= 0) & ~self._bins.categorical[level_cut[0]]
+        places = level_cut[0][cuts], level_cut[1][cuts]
+        np.add.at(self._cut_signal, places, net[cuts])
+        np.add.at(self._times_cut, places, 1.0)
 
     @property
     def signal(self) -> Values:
@@ -102,6 +126,24 @@ class ObliviousGrower:
         shares: Values = (1.0 - self._learnt) * evenly + self._learnt * by_promise
         return shares
 
+    def _shares_up_to_a_cut(self) -> Values:
+        """How often a numeric feature is cut at each place or before it; 1 for categories."""
+        shares = self._cut_weights
+        if self._learnt_cuts > 0.0 and self._times_asked.any():
+            signal, times = _with_neighbours(self._cut_signal), _with_neighbours(self._times_cut)
+            hidden = self._noise * np.sqrt(0.5 / np.maximum(times, 1.0))
+            promise = np.maximum(signal / np.maximum(times, 1e-9), 0.0) + hidden
+            promise = np.where(shares > 0.0, promise, 0.0)
+            best = promise.max(axis=1, keepdims=True)
+            learnt = np.where(best > 0.0, promise / np.where(best > 0.0, best, 1.0), 1.0)
+            learnt = learnt**CUT_FOCUS * shares
+            known = learnt.sum(axis=1, keepdims=True)
+            learnt = learnt / np.where(known > 0.0, known, 1.0)
+            shares = (1.0 - self._learnt_cuts) * shares + self._learnt_cuts * learnt
+        up_to = np.cumsum(shares, axis=1)
+        # Past the last cut all shares are in, whatever rounding says; categories have no cuts.
+        return np.where(self._last_cut <= np.arange(256), 1.0, up_to)
+
     def _draw_features(self, n_trees: int, depth: int) -> NDArray[np.int64]:
         """Different features for the levels of a tree, as long as there are enough."""
         shares = self.feature_shares if self._times_asked.any() else self._usable / 1.0
@@ -117,3 +159,9 @@ class ObliviousGrower:
         one = self._rng.integers(0, n_values)[:, None]
         halves = self._rng.random((len(n_values), 256)) < 0.5
         return np.where(n_values[:, None] <= FEW_CATEGORIES, bin_ == one, halves)
+
+
+def _with_neighbours(values: Values) -> Values:
+    """Each cut with half of the cut before and of the one after it: their signals are alike."""
+    padded = np.pad(values, ((0, 0), (1, 1)))
+    return np.asarray(2.0 * values + padded[:, :-2] + padded[:, 2:])

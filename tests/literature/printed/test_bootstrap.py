@@ -10,7 +10,7 @@ from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records.local import LocalStore
-from dpforest.records.statistics import LeafClassCounts
+from dpforest.records.statistics import LeafClassCounts, RecordCount
 from dpforest.schema import NumericFeature, Schema, Target
 from dpforest.tables.encode import Encoding
 from dpforest.tables.frames import Frame
@@ -79,8 +79,8 @@ def test_a_bootstrap_sample_counts_records_as_often_as_they_are_drawn(world):
     store, forest, _, bins, target = world
     desk = desk_of(store)
     sampling = draw_bootstrap_samples(desk, 5)
-    assert desk.draws.asked == [(50, 50)] * 5
     found = store.total(LeafClassCounts(forest, 3, sampling.kind))
+    assert desk.draws.asked == [(50, 50)] * 5
     leaves, times = find_leaves(forest, bins, 1), np.bincount(np.arange(50) * 7 % 50, minlength=50)
     expected = np.zeros_like(found)
     for i in range(50):
@@ -93,8 +93,8 @@ def test_weights_are_the_numbers_of_trees_that_are_wrong(world):
     wrong = tree_errors.wrong_trees(forest, votes, bins, target)
     desk = desk_of(store)
     sampling = draw_bootstrap_samples(desk, 5, (forest, votes))
-    assert desk.draws.asked == [(wrong.sum(), 50)] * 5
     counts = store.total(LeafClassCounts(forest, 3, sampling.kind))
+    assert desk.draws.asked == [(wrong.sum(), 50)] * 5
     assert counts.sum() == 5 * 50
     # A record that no tree is wrong on is never drawn.
     where = np.repeat(np.arange(50), wrong)[np.arange(50) * 7 % wrong.sum()]
@@ -109,4 +109,5 @@ def test_where_no_tree_is_wrong_all_records_weigh_alike(world):
     right.encode(ENCODING)
     desk = desk_of(right)
     draw_bootstrap_samples(desk, 2, (forest, np.eye(3)[np.zeros(forest.n_leaves, int)]))
+    right.total(RecordCount())
     assert desk.draws.asked == [(50, 50)] * 2

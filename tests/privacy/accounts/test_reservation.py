@@ -42,6 +42,7 @@ from dpforest.privacy import inference, opening
 from dpforest.privacy.accounts import budget_debits
 from dpforest.privacy.accounts.reservation import Reservation, Use
 from dpforest.privacy.accounts.spends import Approximate, Cost, Gaussian, Pure, Spend
+from dpforest.records import stores
 
 FEATURES = (NumericFeature("x0", 0, 1), CategoricalFeature("x1", (0.0, 1.0)))
 SCHEMA = Schema(FEATURES, Target(classes=(0, 1)))
@@ -89,13 +90,13 @@ class Watched:
 
 def test_nothing_is_read_before_the_reservation_is_on_the_disk(budget, monkeypatch):
     y, rows = Watched(Y, budget), []
-    check_columns = opening.check_columns
+    check_columns = stores.check_columns
 
     def watched(*arguments):
         rows.append(on_the_disk(budget))
         return check_columns(*arguments)
 
-    monkeypatch.setattr(opening, "check_columns", watched)
+    monkeypatch.setattr(stores, "check_columns", watched)
     forest(budget).fit(X, y)
     assert y.seen
     assert rows == [[("PrivateForestClassifier", "reserved")]]
@@ -383,7 +384,9 @@ def test_every_inner_fit_of_scikit_learn_is_debited(budget):
     with parallel_config("threading"):
         cross_val_score(model, X, Y, cv=3, n_jobs=2)
     assert len(budget.history()) == 8
-    BaggingClassifier(model, n_estimators=3, bootstrap=False, max_samples=0.5).fit(X, Y)
+    # Bagging tells which records a model sees by weights of 0 and 1.
+    weighed = clone(model).set_params(max_sample_weight=1.0)
+    BaggingClassifier(weighed, n_estimators=3, bootstrap=False, max_samples=0.5).fit(X, Y)
     assert len(budget.history()) == 11
     CalibratedClassifierCV(model, cv=2, ensemble=True).fit(X, Y)
     assert len(budget.history()) == 13

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,11 @@ from numpy.typing import NDArray
 
 from dpforest.literature.printed.tree_errors import wrong_trees
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
-from dpforest.privacy.desk import Desk
+from dpforest.privacy.desk import Desk, Draws
+from dpforest.records.blocks import Block, Members
+from dpforest.records.coins import Addresses
+from dpforest.records.local import LocalStore
+from dpforest.records.recipes import Binning, Trained
 from dpforest.trees.structure import Forest
 
 
@@ -22,22 +27,40 @@ def draw_bootstrap_samples(
     alike where no tree is wrong on any of them. Gives the sampling that is priced as printed: as if
     every tree saw every record once.
     """
-    desk.draws.looked()
     store = desk._store
-    borders = np.cumsum([0, *(len(block.target) for block in store._blocks)])
-    n = int(borders[-1])
-    weights = np.ones(n, np.int64)
-    if known is not None:
-        wrong = [wrong_trees(*known, block.bins, block.target) for block in store._blocks]
-        weights = np.concatenate(wrong) if any(w.any() for w in wrong) else weights
-    ends = np.cumsum(weights)
-    times = np.empty((n, n_trees), np.int32)
-    for t in range(n_trees):
-        drawn = np.searchsorted(ends, desk.draws.below(int(ends[-1]), n), side="right")
-        times[:, t] = np.bincount(drawn, minlength=n)
-    parts = np.split(times, borders[1:-1])
-    store._kept = [
-        block._replace(members=part) for block, part in zip(store._blocks, parts, strict=True)
-    ]
+    if not isinstance(store, LocalStore):
+        raise TypeError(
+            "bootstrap samples are drawn from the whole table at once: fit this forest on a table "
+            "in memory"
+        )
+    drawn = Bootstrap(
+        next(store._numbers), n_trees, desk.draws, known, store._state.binning if known else None
+    )
+    store._state = replace(store._state, sampling=drawn)
     desk._sampled = TreeSampling("without_replacement", n_trees, Fraction(1))
     return desk._sampled
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """Samples of all records of a table, which must be in one block: that of a store in memory."""
+
+    number: int
+    n_trees: int
+    draws: Draws
+    known: Trained | None
+    binning: Binning | None
+
+    def members(self, block: Block, addresses: Addresses, n_jobs: int | None) -> Members:
+        """How often each tree drew each record."""
+        n = len(block.target)
+        weights = np.ones(n, np.int64)
+        if self.known is not None:
+            wrong = wrong_trees(*self.known, block.bins, block.target)
+            weights = wrong if wrong.any() else weights
+        ends = np.cumsum(weights)
+        times = np.empty((n, self.n_trees), np.int32)
+        for t in range(self.n_trees):
+            drawn = np.searchsorted(ends, self.draws.below(int(ends[-1]), n), side="right")
+            times[:, t] = np.bincount(drawn, minlength=n)
+        return times

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpforest.arrays import Integers
 from dpforest.privacy.accounts.stopping import Stopping
 from dpforest.privacy.mechanisms import selection
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.privacy.mechanisms.coins import KeyedCoins
 from dpforest.privacy.mechanisms.randomness import RandomBits
 from dpforest.privacy.mechanisms.stopping import draw_number_of_trials
+from dpforest.records.coins import Coins
 
 
 class Draws:
@@ -46,8 +47,12 @@ class Draws:
         """To be told whenever records were looked at: draws after it may depend on draws before."""
 
     def below(self, m: int, size: int) -> Integers:
-        """Secret uniform draws from 0, ..., m - 1: coins of records, never released."""
+        """Secret uniform draws from 0, ..., m - 1, in order; never released."""
         return self.bits.uniform_below(m, size)
+
+    def coins(self) -> Coins:
+        """Secret coins under a fresh key, for records by their addresses; never released."""
+        return KeyedCoins(self.bits.words(4))
 
     def apart(self, m: int) -> int:
         """A secret uniform draw from 0, ..., m - 1 in which no record has a part."""
@@ -56,10 +61,6 @@ class Draws:
     def number_of_trials(self, law: Stopping) -> int:
         """How often to try, by a law of stopping; see `stopping.draw_number_of_trials`."""
         return draw_number_of_trials(law, self.apart)
-
-    def joins(self, chances: Integers, out_of: int) -> NDArray[np.bool_]:
-        """Whether each record joins a sample: a secret coin each, of its chance in so many."""
-        return self.below(out_of, len(chances)) < chances
 
     def add_noise(self, noise: AdditiveNoise, totals: Integers) -> Integers:
         """The totals with noise."""

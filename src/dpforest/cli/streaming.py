@@ -1,0 +1,143 @@
+"""Tables that need not fit into memory: folders of Parquet files, and files that are large."""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpforest.cli.csv_layout import Asked, layout_of, open_text
+from dpforest.cli.tables import is_parquet
+from dpforest.exceptions import SchemaError
+from dpforest.schema.categories import is_missing
+from dpforest.tables.arrow_source import ParquetTable
+from dpforest.tables.streams import blocks_of
+
+LARGE = 1 << 28  # bytes of a file that is read piece by piece
+CSV_ROWS = 1 << 15
+
+Columns = Mapping[str, list[Any]]
+
+
+def is_large(path: Path) -> bool:
+    """Tell whether a table is read piece by piece: a folder, or a large file."""
+    return path.is_dir() or (path.is_file() and path.stat().st_size > LARGE)
+
+
+def source_to_fit(path: Path, asked: Asked) -> ParquetTable | None:
+    """The source that a table to train on is; None for one that is read as a whole."""
+    if path.is_dir() or (is_parquet(path) and is_large(path)):
+        return _parquet(path, asked)
+    return None
+
+
+def predict_large(
+    forest: Any,
+    path: Path,
+    output: Path,
+    answers: Sequence[str],
+    kept: Sequence[str],
+    asked: Asked,
+) -> dict[str, Any]:
+    """Predict a table piece by piece and write the answers as they come.
+
+    Parameters
+    ----------
+    forest : estimator
+    path, output : Path
+    answers : sequence of str
+        One column for the prediction, or one for each class.
+    kept : sequence of str
+        Columns that are carried over.
+    asked : Asked
+        How a CSV file is written.
+
+    Returns
+    -------
+    dict
+        The columns that were written, without their values.
+    """
+    probabilities = list(answers) != ["prediction"]
+
+    def columns() -> Iterator[Columns]:
+        for rows, others in _pieces(path, forest.schema_.feature_names, kept, asked):
+            found = forest.predict_proba(rows).T if probabilities else [forest.predict(rows)]
+            made = zip(answers, (each.tolist() for each in found), strict=True)
+            yield {**others, **dict(made)}
+
+    if is_parquet(output):
+        _write_parquet(output, columns())
+    else:
+        with open_text(output, "wt") as file:
+            writer = csv.writer(file)
+            writer.writerow([*kept, *answers])
+            for each in columns():
+                writer.writerows(zip(*each.values(), strict=True))
+    return dict.fromkeys([*kept, *answers])
+
+
+def _pieces(
+    path: Path, names: Sequence[str], kept: Sequence[str], asked: Asked
+) -> Iterator[tuple[Any, Columns]]:
+    """Features as estimators take them, and columns to carry over, so many rows at a time."""
+    if not path.is_dir() and not is_parquet(path):
+        yield from _csv_pieces(path, names, kept, asked)
+        return
+    source = _parquet(path, asked)
+    wanted = list(dict.fromkeys([*names, *kept]))
+    source.require(wanted)
+    for block in blocks_of(source, wanted):
+        others = {
+            name: [None if is_missing(value) else value for value in block[name].to_list()]
+            for name in kept
+        }
+        yield block.select(names).to_native(), others
+
+
+def _csv_pieces(
+    path: Path, names: Sequence[str], kept: Sequence[str], asked: Asked
+) -> Iterator[tuple[Any, Columns]]:
+    try:
+        layout = layout_of(path, asked)
+        header = list(layout.header)
+        missing = [name for name in [*names, *kept] if name not in header]
+        if missing:
+            listed = ", ".join(map(repr, missing))
+            raise SchemaError(f"{path} has no column {listed}: its first line must name them")
+        places = [header.index(name) for name in names]
+        with open_text(path, encoding=layout.encoding) as file:
+            lines = csv.reader(file, delimiter=layout.separator)
+            next(lines)
+            while rows := list(islice(lines, CSV_ROWS)):
+                cells = [[cell or None for cell in row] for row in rows if row]
+                if any(len(row) != len(header) for row in cells):
+                    raise SchemaError(f"{path} cannot be read as CSV: rows differ in their cells")
+                if cells:
+                    features = [[row[place] for place in places] for row in cells]
+                    others = {name: [row[header.index(name)] for row in cells] for name in kept}
+                    yield np.array(features, dtype=object), others
+    except (UnicodeError, csv.Error) as error:
+        # What they say quotes cells.
+        raise ValueError(
+            f"{path} cannot be read as CSV ({type(error).__name__}): expected UTF-8 text, or "
+            "--encoding"
+        ) from None
+
+
+def _parquet(path: Path, asked: Asked) -> ParquetTable:
+    if asked.anything:
+        raise ValueError(f"--sep and --encoding are for CSV, and {path} is Parquet")
+    return ParquetTable(path)
+
+
+def _write_parquet(output: Path, batches: Iterator[Columns]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    first = pa.table(dict(next(batches)))
+    with pq.ParquetWriter(output, first.schema) as writer:
+        writer.write_table(first)
+        for each in batches:
+            writer.write_table(pa.table(dict(each), schema=first.schema))

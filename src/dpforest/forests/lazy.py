@@ -1,0 +1,62 @@
+"""Predictions of tables that are not in memory: as lazy as the tables are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from dpforest.tables.sources import Outputs, as_source
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def also_of_sources(method: Method) -> Method:
+    """Let ``predict`` or ``predict_proba`` answer a source by columns of the same kind.
+
+    ``predict`` gives a column ``prediction``, ``predict_proba`` one for each class, by its name: a
+    lazy frame of polars, Dask or Spark; of a Parquet table or a data set, a RecordBatchReader.
+    """
+
+    @wraps(method)
+    def answer(self: Any, X: Any) -> Any:
+        source = as_source(X)
+        if source is None:
+            return method(self, X)
+        check_is_fitted(self)
+        predicting = Predicting(self, method.__name__)
+        source.require(self.schema_.feature_names)
+        return source.map(predicting, self.schema_.feature_names, predicting.like)
+
+    return answer  # type: ignore[return-value]
+
+
+class Predicting:
+    """What a model says of a batch, by columns; it can be sent to where the batches are.
+
+    Parameters
+    ----------
+    model : estimator
+        Trained.
+    method : {"predict", "predict_proba"}
+    """
+
+    def __init__(self, model: Any, method: str) -> None:
+        self._model, self._method = model, method
+
+    @property
+    def like(self) -> dict[str, np.dtype[Any]]:
+        """The names and types of the columns."""
+        if self._method == "predict_proba":
+            return dict.fromkeys(map(str, self._model.classes_), np.dtype(np.float64))
+        numbers = np.dtype(np.float64)
+        return {"prediction": self._model.classes_.dtype if is_classifier(self._model) else numbers}
+
+    def __call__(self, batch: Any) -> Outputs:
+        """The columns of a batch."""
+        answers = getattr(self._model, self._method)(batch)
+        return dict(zip(self.like, answers.reshape(len(answers), -1).T, strict=True))

@@ -1,0 +1,99 @@
+"""Which store keeps the records of which source: an engine is imported when it is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpforest.exceptions import SchemaError
+from dpforest.records.coins import Coins
+from dpforest.records.content import content_hashes
+from dpforest.records.groups import bound_groups
+from dpforest.records.local import LocalStore
+from dpforest.records.reading import encode_y
+from dpforest.records.store import RecordStore
+from dpforest.records.weights import read_weights
+from dpforest.schema import Schema
+from dpforest.tables.encode import check_columns
+from dpforest.tables.frames import Frame
+from dpforest.tables.sources import Source
+
+_STORES = {"stream": "stream_store", "dask": "dask_store", "spark": "spark_store"}
+
+
+@dataclass(frozen=True)
+class Persons:
+    """How persons are bounded.
+
+    Parameters
+    ----------
+    groups : str or array-like
+        The person of each record; the name of the column in a source.
+    most : int
+        How many records of one person are kept.
+    coins : Coins
+        For the tickets by which they are chosen.
+    """
+
+    groups: Any
+    most: int
+    coins: Coins
+
+
+class Weights(NamedTuple):
+    """The weight of each record, and their public bound."""
+
+    sample_weight: Any
+    bound: float
+
+
+def checked_table(
+    frame: Frame, y: Any, schema: Schema, n_jobs: int | None
+) -> tuple[Frame, NDArray[np.int32 | np.float64]]:
+    """The columns of the schema and the encoded target; SchemaError where they do not fit it."""
+    frame = frame.select(schema)
+    target = encode_y(y, schema)
+    if len(target) != frame.n_rows:
+        raise SchemaError("y must have one value a row of X: X and y have different lengths")
+    check_columns(frame, schema, n_jobs)
+    return frame, target
+
+
+def open_frame(
+    frame: Frame,
+    y: Any,
+    schema: Schema,
+    persons: Persons | None,
+    n_jobs: int | None,
+    weights: Weights | None = None,
+) -> RecordStore:
+    """Check a table in memory and store it; raises what is wrong with it."""
+    weight = None
+    if weights is not None:
+        weight = read_weights(weights.sample_weight, frame.n_rows, weights.bound)
+    frame, target = checked_table(frame, y, schema, n_jobs)
+    keep = None
+    if persons is not None:
+        contents = content_hashes(frame, schema, target, n_jobs)
+        keep = bound_groups(persons.groups, contents, persons.most, persons.coins)
+    return LocalStore(frame, target, keep, n_jobs, weight)
+
+
+def open_source(
+    source: Source, y: Any, schema: Schema, persons: Persons | None, n_jobs: int | None
+) -> RecordStore:
+    """Check a source and store what has to be kept of it; raises what is wrong with it."""
+    person = [] if persons is None else [persons.groups]
+    for what, name in (("y", y), *(("groups", name) for name in person)):
+        if not isinstance(name, str):
+            raise SchemaError(f"{what} must be the name of a column of the source, not its values")
+    source.require([*schema.feature_names, y, *person])
+    if y in [*schema.feature_names, *person] or set(person) & set(schema.feature_names):
+        raise SchemaError("y and groups must be columns of their own: they may not be features")
+    engine = import_module(f".{_STORES[source.kind]}", __package__)
+    store: RecordStore = engine.open_store(source, y, schema, persons, n_jobs)
+    return store
