@@ -27,6 +27,8 @@ PAGES = (
     "docs/getting-started.md",
     "docs/flagship.md",
     "docs/schema.md",
+    "docs/explanations.md",
+    "docs/export.md",
     "docs/evaluation.md",
     "docs/choice.md",
     "docs/imbalance.md",

@@ -16,10 +16,10 @@ from dpforest.forests import parameters as checks
 from dpforest.forests.declared import fitted, one_of, parameter
 from dpforest.forests.docstrings import spelled_out
 from dpforest.forests.expectations import Worth, warn_of_few_records, warn_of_large_epsilon
+from dpforest.forests.exporting import ExportedEstimator
 from dpforest.forests.given_targets import check_y
 from dpforest.forests.inner_fits import warn_of_inner_fits
 from dpforest.forests.leaf_numbers import NumberedLeaves
-from dpforest.forests.saving import SavedEstimator
 from dpforest.forests.spending import SharedBudget, spending, use_of
 from dpforest.privacy.accounts.caps import Cap
 from dpforest.privacy.accounts.ledger import Ledger
@@ -38,7 +38,7 @@ FEWEST_RECORDS = 10.0  # that a plan reckons with, whatever the noise says
 SCIKIT_LEARN_FACTS = ("n_features_in_", "feature_names_in_")
 
 
-class PrivateEstimator(NumberedLeaves, SavedEstimator):
+class PrivateEstimator(NumberedLeaves, ExportedEstimator):
     """Base of all estimators; a family adds parameters, ``_train`` and ``predict``.
 
     ``fit`` is a template: parameters are checked, the table is opened, which checks all of it and

@@ -14,6 +14,8 @@ from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.gradients import GradientRelease, gradient_sums
 from dpforest.privacy.questions import QuestionChoices
+from dpforest.report.notes import Notes
+from dpforest.trees.monotone import Monotone
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
@@ -66,6 +68,8 @@ def boost(
     price: Price,
     choice_price: Price | None = None,
     before: BoostedTrees | None = None,
+    notes: Notes | None = None,
+    monotone: Monotone | None = None,
 ) -> BoostedTrees:
     """Release round after round of trees, each fitted to what those before left over.
 
@@ -83,6 +87,10 @@ def boost(
         Of one choice of a question, where the plan has any.
     before : BoostedTrees, optional
         A model to continue: a linear start, or all trees of an earlier fit.
+    notes : Notes, optional
+        Takes note of what explanations need.
+    monotone : Monotone, optional
+        Holds every tree to constraints.
     """
     desk.start_scores(loss.n_outputs)
     rounds = [] if before is None else [before]
@@ -103,10 +111,14 @@ def boost(
             grower.keep(candidates[chosen : chosen + 1])
         trees = grower.draw(n_trees, plan.depth)
         release = gradient_sums(desk, trees, loss, price, label)
+        noise_of_hessians = release.deviation * loss.gradient_unit / loss.hessian_unit
         if loss.loss.gradients_add_up_to_zero:
             release = _centred(release)
         grower.learn(trees, release.gradients, release.deviation)
         values = leaf_values(release, plan)
+        values = values if monotone is None else monotone.project(trees, values)
+        if notes is not None:
+            notes.learn(trees, values, release, noise_of_hessians)
         desk.add_to_scores(trees, values)
         rounds.append(BoostedTrees(trees, values))
     return BoostedTrees.stack(rounds)

@@ -165,6 +165,9 @@ class MatrixForestPredictor(MatrixForest):
         """Refuse: the predictor holds the records, and a copy could spend its budget twice."""
         raise TypeError(KEPT_IN_ONE_PLACE)
 
+    def _explained(self) -> NoReturn:
+        raise AttributeError("answers were released and no trees: train a MatrixForestClassifier")
+
     def __getstate__(self) -> dict[str, Any]:
         if hasattr(self, "_desk"):
             raise TypeError(KEPT_IN_ONE_PLACE)

@@ -11,7 +11,7 @@ import numpy as np
 from dpforest.exceptions import SchemaError
 from dpforest.schema.categories import Category, check_categories
 
-MAX_CATEGORIES = 255
+MAX_CATEGORIES = 100_000
 MAX_CUTS = 254
 LEAST_TARGET_RANGE = 1e-280  # targets are counted in whole steps of it, of more than 0 each
 
@@ -72,10 +72,12 @@ class NumericFeature:
 
 @dataclass(frozen=True, slots=True)
 class CategoricalFeature:
-    """One of a public list of at most 255 categories.
+    """One of a public list of categories.
 
-    A value that is not on the list is "unseen" and has a bin of its own. Texts match texts
-    exactly; numbers, booleans and texts that spell them match by value (1, 1.0, True and "1").
+    Up to 255 have a bin each; more of them share 254 bins, by a public hash of their texts, which
+    costs nothing (at most 100,000 may be listed). A value that is not on the list is "unseen" and
+    has a bin of its own. Texts match texts exactly; numbers, booleans and texts that spell them
+    match by value (1, 1.0, True and "1").
 
     Examples
     --------
