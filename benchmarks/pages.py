@@ -5,7 +5,6 @@ The printed blocks, the price of privacy and the pictures; a test compares the b
 
 import contextlib
 import io
-import os
 import re
 import shutil
 import subprocess
@@ -113,11 +112,10 @@ def main() -> None:
     """Renew the pages in place."""
     texts = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
     texts[PRICES] = PRICE_TABLE.sub(price_table(), texts[PRICES])
-    with tempfile.TemporaryDirectory() as elsewhere:
-        os.chdir(elsewhere)  # blocks save models where they run
-        for page, text in texts.items():
+    for page, text in texts.items():
+        # Blocks save models where they run.
+        with tempfile.TemporaryDirectory() as elsewhere, contextlib.chdir(elsewhere):
             (ROOT / page).write_text(renewed(text), encoding="utf-8")
-        os.chdir(ROOT)
     draw()
 
 
