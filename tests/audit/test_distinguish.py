@@ -84,7 +84,7 @@ def test_control_half_the_noise_in_the_flagship_is_caught():
         epsilon=4.0, schema=SMALL_SCHEMA, n_estimators=1, max_depth=1, n_hint=5
     )
     with with_noise_divided_by(2):
-        report = audit(estimator, pairs=ALONE, trials=5000, random_state=0)
+        report = audit(estimator, pairs=ALONE, trials=3000, random_state=0)
     assert report.leaks
     assert report.mu_bound > report.claimed_mu
 

@@ -26,6 +26,7 @@ from dpforest.losses import Logistic, Loss, Softmax, Squared
 from dpforest.privacy.desk import Desk
 
 CLASS_SHARE = Fraction(2, 100)  # of the budget, for the class counts of balanced weights
+HEARD = 0.05  # the share of residuals that are taken not to be clipped, by explanations
 WIDTHS = 0.75  # residuals are clipped at so many standard deviations of the target
 
 
@@ -166,8 +167,8 @@ class PrivateForestClassifier(WeighingClassifier, BoostedForest):
         n_classes = len(self.schema_.classes)
         return 1 if n_classes == 2 else n_classes
 
-    def _gradient_variance(self) -> float:
-        return 1.0 if len(self.classes_) == 2 else 2.0 / len(self.classes_)
+    def _chance(self) -> tuple[float, float]:
+        return 1.0 if len(self.classes_) == 2 else 2.0 / len(self.classes_), 1.0
 
     def _loss(self) -> Loss:
         n_classes = len(self.schema_.classes)
@@ -245,8 +246,9 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
         """Scores are measured from the center, in widths."""
         return self.target_width_, np.array([self.target_center_])
 
-    def _gradient_variance(self) -> float:
-        return min(self.target_deviation_ / self.target_width_, 1.0) ** 2
+    def _chance(self) -> tuple[float, float]:
+        # Of targets at both ends of a range nearly every residual is clipped: the worst that may be.
+        return min(self.target_deviation_ / self.target_width_, 1.0) ** 2, HEARD
 
     def _loss(self) -> Loss:
         return Squared(self.target_center_, self.target_width_)

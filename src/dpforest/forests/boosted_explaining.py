@@ -58,17 +58,17 @@ class ExplainedBoosting(PrivateEstimator):
             # Without noise there is nothing to compare with.
             return BoostedTrees(forest.trees, np.zeros_like(forest.values[:, :1]).repeat(2, axis=1))
         if self._start_noise is None:
-            values = noise_values(grown, noise, shares, self._gradient_variance())
+            values = noise_values(grown, noise, shares, *self._chance())
             return BoostedTrees(grown, values)
         start = self._noise_of_start(self._start_noise)
         before = start.trees, start.values
-        values = noise_values(grown, noise, shares, self._gradient_variance(), before)
+        values = noise_values(grown, noise, shares, *self._chance(), before)
         return BoostedTrees.stack([start, BoostedTrees(grown, values)])
 
     def _noise_of_start(self, noise: DescentNoise) -> BoostedTrees:
         design = LinearDesign.of_bins(self.encoding_.feature_bins, self.bin_weights_)
         hessian = self._loss().largest_hessian * self.total_weight_
-        weights = noise.weights(design, self.released_shares, hessian, self._gradient_variance())
+        weights = noise.weights(design, self.released_shares, hessian, self._chance()[0])
         trees, values = design.as_trees(weights, self.encoding_.n_bins)
         return BoostedTrees(trees, values.astype(np.float32))
 
@@ -98,8 +98,8 @@ class ExplainedBoosting(PrivateEstimator):
     def _loss(self) -> Loss:
         raise NotImplementedError
 
-    def _gradient_variance(self) -> float:
-        """Of a record's gradient by chance, in one output, relative to its Hessian."""
+    def _chance(self) -> tuple[float, float]:
+        """The variance of a gradient, relative to its Hessian; the share that is not clipped."""
         raise NotImplementedError
 
     def _facts(self) -> dict[str, Any]:

@@ -7,12 +7,13 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def noise_step(leaf, chance, gains, hessians, variance, noise, errors, steps):
+def noise_step(leaf, chance, gains, hessians, variance, heard, noise, errors, steps):
     """Write into ``steps[leaf, run]`` what leaves make of noise, and add it to the errors.
 
     Parameters are the leaf of each point and its share in chance, a run; the gain and the Hessian
-    of each leaf; the variance of a gradient by chance, relative to its Hessian; the noise in the
-    sum of each leaf; and the errors of the scores so far, shape (n_points, n_runs).
+    of each leaf; the variance of a gradient by chance, relative to its Hessian; the share of
+    records whose gradients are not clipped, and hear of errors; the noise in the sum of each leaf;
+    and the errors of the scores so far, shape (n_points, n_runs).
     """
     n_leaves, n_runs = steps.shape
     drift, luck = np.zeros((n_leaves, n_runs)), np.zeros((n_leaves, n_runs))
@@ -25,7 +26,7 @@ def noise_step(leaf, chance, gains, hessians, variance, noise, errors, steps):
             luck[k, r] += chance[i, r]
     for k in range(n_leaves):
         # The leaf has the Hessian that was released, however many points fall into it.
-        pull = hessians[k] / max(count[k], 1.0)
+        pull = heard * hessians[k] / max(count[k], 1.0)
         spread = np.sqrt(variance * hessians[k] / max(count[k], 1.0))
         for r in range(n_runs):
             gradient = pull * drift[k, r] + spread * luck[k, r] + noise[k, r]

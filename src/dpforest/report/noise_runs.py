@@ -126,6 +126,7 @@ def noise_values(
     noise: LeafNoise,
     shares: tuple[Values, ...],
     gradient_variance: float,
+    heard: float,
     start: tuple[ObliviousTrees, NDArray[np.float32]] | None = None,
 ) -> NDArray[np.float32]:
     """Leaf values of forests that learnt from noise alone, shape (n_trees, RUNS, n_leaves).
@@ -138,6 +139,8 @@ def noise_values(
         Of the records in each bin of each feature.
     gradient_variance : float
         Of a record by chance, in one output, relative to its Hessian.
+    heard : float
+        The share of records whose gradients are not clipped: only these hear of errors.
     start : tuple of ObliviousTrees and ndarray, optional
         Trees that were there before, and their values in these runs.
     """
@@ -160,7 +163,7 @@ def noise_values(
     variance = gradient_variance * np.minimum(last / np.maximum(whole, 1e-300), 1.0)
     for t in range(trees.n_trees):
         added = noise.deviations[t] * _signs(rng, n_leaves)
-        of_leaves = noise.gains[t], noise.hessians[t], variance[t]
+        of_leaves = noise.gains[t], noise.hessians[t], variance[t], heard
         noise_step(leaf[t], chance, *of_leaves, added, errors, steps)
         found[t] = steps.T
     return found
