@@ -247,7 +247,7 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
         return self.target_width_, np.array([self.target_center_])
 
     def _chance(self) -> tuple[float, float]:
-        # Of targets at both ends of a range nearly every residual is clipped: the worst that may be.
+        # Of targets at both ends of a range nearly every residual is clipped: the worst case.
         return min(self.target_deviation_ / self.target_width_, 1.0) ** 2, HEARD
 
     def _loss(self) -> Loss:
