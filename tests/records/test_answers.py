@@ -28,7 +28,7 @@ ROLL = Roll([partition(0, 1, 2), partition(1, 3)])
 
 def test_the_total_of_all_partitions_is_given_in_any_order():
     for answers in ([answer(0, 1, 2), answer(1, 3)], [answer(1, 3), Answer(), answer(0, 1, 2)]):
-        assert ROLL.total(add_up(answers)).tolist() == [3]
+        assert ROLL.accepted(add_up(answers)).tolist() == [3]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_the_total_of_all_partitions_is_given_in_any_order():
 )  # fmt: skip
 def test_there_is_no_total_otherwise(answers, error):
     with pytest.raises(error):
-        ROLL.total(add_up(answers))
+        ROLL.accepted(add_up(answers))
 
 
 def test_what_others_say_is_withheld():

@@ -119,7 +119,7 @@ class Roll:
         if not listed:
             raise SchemaError("the source is empty (0 sample(s)): at least one record is needed")
 
-    def total(self, answer: Answer) -> NDArray[np.int64]:
+    def accepted(self, answer: Answer) -> NDArray[np.int64]:
         """The total of an answer, if every partition is in it once and was what it had been."""
         if answer.failure is not None:
             raise answer.failure.error()

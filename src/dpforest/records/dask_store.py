@@ -99,7 +99,7 @@ class DaskStore(RecordStore):
                 "workers of Dask were lost again and again: there is no total; see that they have "
                 "memory for their partitions, and fit again"
             )
-        total = self._roll.total(add_up(answers))
+        total = self._roll.accepted(add_up(answers))
         self._up_to = self._state
         return total
 

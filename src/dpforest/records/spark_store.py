@@ -91,7 +91,7 @@ class SparkStore(RecordStore):
         if found.behind or found.blank:
             now = self._read()
             found = self._ask(now, statistic)
-        total = self._roll.total(found)
+        total = self._roll.accepted(found)
         if now is not self._generation:
             # Only now, as the new one was made of it.
             self._held.give_back(self._generation and self._generation.frame)
