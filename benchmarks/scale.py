@@ -1,6 +1,8 @@
 """How a fit scales: tables that are not in memory, against one that is.
 
     python -m benchmarks.scale parquet --rows 20000000 --memory-rows 20000000
+    python -m benchmarks.scale dask
+    python -m benchmarks.scale spark
 
 Every fit runs in a process of its own, whose largest resident set is reported. The table is made
 chunk by chunk in a temporary folder below ``--folder`` and deleted at the end.
@@ -13,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -136,7 +139,17 @@ def main():
     parquet.add_argument("--folder", default=None, help="where there is room for the table")
     commands.add_parser("fit-parquet").add_argument("folder")
     commands.add_parser("fit-memory").add_argument("rows", type=int)
+    for engine in ("dask", "spark"):
+        command = commands.add_parser(engine, help=f"{engine} on this machine against memory")
+        command.add_argument("--rows", type=int, default=2_000_000)
+    commands.add_parser("plan", help="rounds of clusters of all sizes, on paper")
     asked = parser.parse_args()
+    if asked.command == "plan":
+        import_module("benchmarks.scale_plan").table()
+        return
+    if asked.command in ("dask", "spark"):
+        import_module(f"benchmarks.scale_{asked.command}").measure(asked.rows)
+        return
     if asked.command == "parquet":
         compare(asked.rows, asked.memory_rows, asked.folder)
     elif asked.command == "fit-parquet":

@@ -19,7 +19,8 @@ from dpforest import CategoricalFeature, NumericFeature, Schema, Target
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
-CONNECT = socket.socket.connect
+CONNECT, RESOLVE = socket.socket.connect, socket.getaddrinfo
+THIS_MACHINE = (None, "", "localhost", "127.0.0.1", "::1")
 
 
 def _refuse(*_: Any, **__: Any) -> None:
@@ -36,6 +37,23 @@ def pytest_configure() -> None:
     """Close the network for the whole run, doctests included."""
     socket.getaddrinfo = _refuse
     socket.socket.connect = _connect
+
+
+@pytest.fixture(scope="module")
+def this_machine() -> Any:
+    """For tests that start an engine: its processes on this machine can be reached, no others."""
+
+    def connect(self: socket.socket, address: Any) -> None:
+        local = isinstance(address, str | bytes) or address[0] in THIS_MACHINE
+        CONNECT(self, address) if local else _refuse()
+
+    def resolve(host: Any, *others: Any, **options: Any) -> Any:
+        return RESOLVE(host, *others, **options) if host in THIS_MACHINE else _refuse()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", connect)
+        patch.setattr(socket, "getaddrinfo", resolve)
+        yield
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

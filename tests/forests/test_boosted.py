@@ -603,6 +603,39 @@ def test_the_ledger_is_shown_when_asked(capsys):
     assert capsys.readouterr().out.strip() == model.ledger_.explain()
 
 
+# Chosen questions
+
+
+def wide_table(n=2_000, d=12, seed=0):
+    """Twelve features of which a rare corner of two matters."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    y = np.where((X[:, 3] > 0.8) & (X[:, 7] > 0.5), 3.0, 0.0) + rng.normal(0, 0.3, n)
+    schema = Schema(tuple(NumericFeature(f"x{j}", 0, 1) for j in range(d)), Target(low=-2, high=5))
+    return X, y, schema
+
+
+@pytest.mark.parametrize("rounds", [1, 7, 33])
+def test_choices_are_paid_for_and_fill_the_budget(rounds):
+    X, y, schema = wide_table(500)
+    model = PrivateForestRegressor(
+        schema=schema, n_estimators=2 * rounds, trees_per_round=2, max_depth=2, random_state=0
+    ).fit(X, y)
+    lines = [entry for entry in model.ledger_.entries if entry.label == "choices of questions"]
+    (choices,) = lines
+    assert choices.times == model.plan_.n_choices == min(rounds, 20)
+    assert 1 - 1e-3 < model.ledger_.epsilon <= 1.0
+
+
+def test_a_choice_finds_the_features_that_matter():
+    X, y, schema = wide_table()
+    settings = {"schema": schema, "n_estimators": 20, "max_depth": 3, "random_state": 0}
+    model = PrivateForestRegressor(epsilon=math.inf, **settings).fit(X, y)
+    assert model.plan_.chosen_levels > 0
+    first = model.forest_.trees.feature[0, 0]
+    assert first in (3, 7)
+
+
 @pytest.mark.parametrize("estimator", [PrivateForestClassifier, PrivateForestRegressor])
 def test_monotone_constraints_hold_whatever_the_noise(estimator):
     rng = np.random.default_rng(0)

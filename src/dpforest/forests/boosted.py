@@ -97,8 +97,7 @@ class PrivateForestClassifier(WeighingClassifier, BoostedForest):
 
     def decision_function(self, X: Any) -> Values:
         """The score of the second class, shape (n,), or of every class, shape (n, n_classes)."""
-        scores = self._shifted(self._scores(X))
-        return scores[0] if len(self.classes_) == 2 else scores.T
+        return self._decisions(self._scores(X))
 
     @also_of_sources
     def predict_proba(self, X: Any) -> Values:
@@ -119,6 +118,15 @@ class PrivateForestClassifier(WeighingClassifier, BoostedForest):
         """Yield the probabilities after each round."""
         for scores in self._staged_scores(X):
             yield self.from_scores(scores)
+
+    def staged_decision_function(self, X: Any) -> Iterator[Values]:
+        """Yield the scores after each round, as in `decision_function`."""
+        for scores in self._staged_scores(X):
+            yield self._decisions(scores)
+
+    def _decisions(self, scores: NDArray[np.float32]) -> Values:
+        shifted = self._shifted(scores)
+        return shifted[0] if len(shifted) == 1 else shifted.T
 
     def _labels(self, scores: NDArray[np.float32]) -> NDArray[Any]:
         shifted = self._shifted(scores)
@@ -239,7 +247,7 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
         return self.target_width_, np.array([self.target_center_])
 
     def _chance(self) -> tuple[float, float]:
-        # Targets at both ends of a range clip nearly all residuals: the worst case.
+        # Of targets at both ends of a range nearly every residual is clipped: the worst case.
         return min(self.target_deviation_ / self.target_width_, 1.0) ** 2, HEARD
 
     def _loss(self) -> Loss:

@@ -33,6 +33,7 @@ from dpforest.forests.plan import (
     plan_boosting,
     plan_linear,
 )
+from dpforest.forests.question_plan import plan_questions
 from dpforest.losses import Loss
 from dpforest.privacy.accounts.spends import Gaussian, Price
 from dpforest.privacy.counts import total_weight
@@ -171,10 +172,12 @@ class BoostedForest(MonotoneBoosting):
     ) -> None:
         """Spend the share on trees, on top of a linear start and of trees grown before."""
         purse = Purse(float(self.epsilon), float(self.delta))
+        questions = plan_questions(purse, self._loss(), self.total_weight_, self.n_features_in_)
+        for_choices, share = share * questions.share, share * (1 - questions.share)
         loss = on_grid(self._loss(), purse, purse.price(share), steps=1)
         any_numeric = not self.encoding_.feature_bins.categorical.all()
         facts = self.total_weight_, self.n_features_in_, any_numeric
-        plan = plan_boosting(purse, share, loss, *facts, asked)
+        plan = questions.joined_to(plan_boosting(purse, share, loss, *facts, asked))
         if self.learning_rate == "auto":
             # The new trees' noise joins that of the old: as if both were one average.
             part = plan.n_trees / (plan.n_trees + n_grown)
@@ -189,15 +192,22 @@ class BoostedForest(MonotoneBoosting):
             focus=plan.focus,
             memory=plan.memory,
             learnt_cuts=plan.learnt_cuts,
+            chosen_levels=plan.chosen_levels,
         )
+        choice_price = purse.price(for_choices, plan.n_choices) if plan.n_choices else None
         self.plan_ = plan
         notes, earlier = Notes(start), [self.leaf_noise_] if n_grown else []
-        self.forest_ = boost(desk, grower, loss, plan, price, start, notes, self._monotone())
+        constraints = self._monotone()
+        self.forest_ = boost(
+            desk, grower, loss, plan, price, choice_price, start, notes, constraints
+        )
         self._keep_notes(notes, earlier)
 
     def _plan_linear(self, purse: Purse, share: Fraction, asked: Asked) -> LinearPlan:
         """What public facts say; whoever asks for a shape of the trees gets trees."""
-        plan = plan_linear(purse, share, self.total_weight_, self.n_features_in_)
+        bins = self.encoding_.feature_bins
+        ordered = float((~bins.categorical | (bins.n_values == 2)).mean())
+        plan = plan_linear(purse, share, self.total_weight_, self.n_features_in_, ordered)
         return replace(plan, share=min(plan.share, Fraction(1, 2))) if asked != Asked() else plan
 
     def _start_linearly(

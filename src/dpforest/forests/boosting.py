@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.gradients import GradientRelease, gradient_sums
+from dpforest.privacy.questions import QuestionChoices
 from dpforest.report.notes import Notes
 from dpforest.trees.monotone import Monotone
 from dpforest.trees.oblivious import ObliviousTrees
@@ -65,6 +66,7 @@ def boost(
     loss: IntegerLoss,
     plan: BoostingPlan,
     price: Price,
+    choice_price: Price | None = None,
     before: BoostedTrees | None = None,
     notes: Notes | None = None,
     monotone: Monotone | None = None,
@@ -81,6 +83,8 @@ def boost(
     plan : BoostingPlan
     price : Pure or Gaussian
         Of one tree.
+    choice_price : Pure or Gaussian, optional
+        Of one choice of a question, where the plan has any.
     before : BoostedTrees, optional
         A model to continue: a linear start, or all trees of an earlier fit.
     notes : Notes, optional
@@ -93,8 +97,18 @@ def boost(
     if before is not None:
         desk.add_to_scores(before.trees, before.values)
     label = f"trees of depth {plan.depth}, {plan.trees_per_round} a round"
-    desk.expect(sum(1 for _ in _round_sizes(plan)))
-    for n_trees in _round_sizes(plan):
+    choices = None
+    if choice_price is not None:
+        by_gradients = replace(loss, hessian_part=0.0)
+        terms = choice_price, plan.n_choices, "choices of questions"
+        choices = QuestionChoices(desk, by_gradients, *terms)
+    sizes = list(_round_sizes(plan))
+    desk.expect(len(sizes) + plan.n_choices)
+    for number, n_trees in enumerate(sizes):
+        if choices is not None and number * plan.n_choices % len(sizes) < plan.n_choices:
+            candidates = grower.candidates()
+            chosen = choices.choose(candidates)
+            grower.keep(candidates[chosen : chosen + 1])
         trees = grower.draw(n_trees, plan.depth)
         release = gradient_sums(desk, trees, loss, price, label)
         noise_of_hessians = release.deviation * loss.gradient_unit / loss.hessian_unit

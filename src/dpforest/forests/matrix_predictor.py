@@ -143,8 +143,7 @@ class MatrixForestPredictor(MatrixForest):
         with _ONE_BATCH_AT_A_TIME:
             if batch not in self._answered:
                 self._answered[batch] = self._answer(bins)
-                if self.verbose:
-                    print(self.ledger_.explain())
+                self._tell()
             return self._answered[batch].copy()
 
     def predict(self, X: Any) -> NDArray[Any]:

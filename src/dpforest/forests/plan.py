@@ -19,7 +19,9 @@ from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Gaussian, Price, Pure, exact
 
 TARGET_SHARE = Fraction(4, 100)  # half for each of two looks
-LINEAR_SIGNAL = 6.0  # of a feature; with less, everything goes into a linear model
+LINEAR_SIGNAL = 6.0  # with less, everything goes into a linear model
+ROOT_FEATURE = 3.6  # the root of the features is counted so often, as 13 features count once each
+MANY_VALUES = 1_000_000  # records times features: from here on a step costs time
 MOST_LINEAR_SIGNAL = 200.0  # with more, trees see all that a linear model sees
 MANY_RECORDS = 100_000  # from here on a round costs time that small rounds would double
 LAPLACE_SIGNAL = 0.158  # what a unit of pure epsilon is worth next to a unit of mu, in the rules
@@ -86,6 +88,10 @@ class BoostingPlan:
         Added too, divided by the number of leaves.
     learnt, focus, memory, learnt_cuts : float
         How features and cuts are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`.
+    n_choices : int
+        Questions that are chosen, rather than drawn, spread evenly over the rounds.
+    chosen_levels : int
+        Levels of a tree that ask them.
     """
 
     n_trees: int
@@ -98,6 +104,8 @@ class BoostingPlan:
     focus: float
     memory: float
     learnt_cuts: float
+    n_choices: int = 0
+    chosen_levels: int = 0
 
 
 #: Where all went into a linear model.
@@ -163,19 +171,24 @@ class LinearPlan:
 NO_LINEAR_START = LinearPlan(Fraction(0), 0)
 
 
-def plan_linear(purse: Purse, share: Fraction, n_records: float, n_features: int) -> LinearPlan:
+def plan_linear(
+    purse: Purse, share: Fraction, n_records: float, n_features: int, ordered: float
+) -> LinearPlan:
     """A linear start has few weights: it is for signal that is too little for trees alone.
 
     Only under Gaussian noise: the L1 norm of a record's row, which Laplace noise would have to
-    hide, grows with the features.
+    hide, grows with the features. ``ordered`` is the share of the features that are numbers or
+    have two categories: a line tells less of others, so they get none as soon as trees can learn.
     """
     if not purse.private or purse.pure or n_records <= 0:
         return NO_LINEAR_START
-    signal = n_records * purse.total * math.sqrt(share) / n_features
-    if signal > MOST_LINEAR_SIGNAL:
+    # The noise of all weights together grows with the root of their number.
+    signal = n_records * purse.total * math.sqrt(share) / (ROOT_FEATURE * math.sqrt(n_features))
+    if signal > (MOST_LINEAR_SIGNAL if ordered >= 0.5 else MOST_LINEAR_SIGNAL / 5.0):
         return NO_LINEAR_START
     part = min(1.0, LINEAR_SIGNAL / signal)
-    n_steps = min(max(round(3.0 * math.sqrt(signal)), 2), 32)
+    most_steps = 32 if n_records * n_features < MANY_VALUES else 16
+    n_steps = min(max(round(3.0 * math.sqrt(signal)), 2), most_steps)
     return LinearPlan(Fraction(part).limit_denominator(1000), n_steps)
 
 

@@ -46,8 +46,8 @@ class Block(NamedTuple):
     members: Members | None = None
     weight: NDArray[np.float64] | None = None
 
-    def rows(self, which: slice) -> Block:
-        """Some of the rows, without a copy."""
+    def rows(self, which: slice | NDArray[np.int64]) -> Block:
+        """Some of the rows, of a slice without a copy."""
         part = None if self.part is None else self.part[which]
         scores = None if self.scores is None else self.scores[:, which]
         members = None if self.members is None else self.members[which]

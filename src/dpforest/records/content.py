@@ -86,3 +86,8 @@ class Frozen:
         if not same:
             raise SourceChangedError(CHANGED)
         self._print = self._print or found
+
+    def agree(self, other: Frozen) -> None:
+        """SourceChangedError unless another reading of the partition found the same."""
+        if (other.n_rows, other._print) != (self.n_rows, self._print):
+            raise SourceChangedError(CHANGED)

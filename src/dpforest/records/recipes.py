@@ -182,3 +182,9 @@ class State:
     dealing: Dealing | None = None
     sampling: Drawing | None = None
     scoring: Scoring | None = None
+
+    def since(self, old: State) -> State:
+        """The same without the trees that scores under an old state have: shorter to send."""
+        if self.scoring is None or old.scoring is None or self.scoring.number != old.scoring.number:
+            return self
+        return replace(self, scoring=self.scoring.since(old.scoring.version))

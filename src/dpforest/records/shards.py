@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,9 +68,10 @@ class Shard:
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the scores, which can be made anew."""
-        kept = {name: value for name, value in vars(self).items() if name != "_lock"}
-        block, has = self.block._replace(scores=None), self.has._replace(scores=(NONE, LOST))
-        return kept | {"block": block, "has": has}
+        with self._lock:  # an engine may send it away while it is added to a total
+            kept = {name: value for name, value in vars(self).items() if name != "_lock"}
+            block, has = self.block._replace(scores=None), self.has._replace(scores=(NONE, LOST))
+            return kept | {"block": block, "has": has}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         vars(self).update(kept, _lock=Lock())
@@ -84,6 +85,18 @@ class Shard:
     def forget(self) -> None:
         """Drop all that was made for the records: it is made anew when it is needed."""
         self.has, self._binning = Has(), None
+
+    def own_bins(self, state: State) -> None:
+        """Copy bins that are about to be changed in their place, as others may be reading them."""
+        if state.binning is not None and self.has.bins not in (NONE, state.binning.number):
+            self.block = self.block._replace(bins=self.block.bins.copy(order="K"))
+
+    def keep(self, rows: NDArray[np.int64]) -> None:
+        """Keep some of the rows only, where a person's records are bounded."""
+        assert self._keep is None, "rows were chosen before"
+        some = self.block.rows(rows)
+        order: Literal["C", "F"] = "C" if self.block.bins.flags.c_contiguous else "F"
+        self.block, self._keep = some._replace(bins=np.asarray(some.bins, order=order)), rows
 
     def needs_values(self, state: State) -> bool:
         """Whether bins must be made from the values of the records."""

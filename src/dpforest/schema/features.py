@@ -1,10 +1,10 @@
 """The parts of a schema: numeric and categorical features, and the target."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,17 @@ class NumericFeature:
     high: float
     integer: bool = False
     cuts: tuple[float, ...] | None = None
+
+    if TYPE_CHECKING:  # lists will do, and are kept as tuples
+
+        def __init__(
+            self,
+            name: str,
+            low: float,
+            high: float,
+            integer: bool = False,
+            cuts: Sequence[float] | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         where = feature_where(self.name)
@@ -77,6 +88,10 @@ class CategoricalFeature:
     name: str
     categories: tuple[Category, ...]
 
+    if TYPE_CHECKING:  # lists will do, and are kept as tuples
+
+        def __init__(self, name: str, categories: Sequence[Category]) -> None: ...
+
     def __post_init__(self) -> None:
         where = feature_where(self.name)
         categories = check_categories(self.categories, where, "categories")
@@ -111,6 +126,16 @@ class Target:
     classes: tuple[Category, ...] | None = None
     low: float | None = None
     high: float | None = None
+
+    if TYPE_CHECKING:  # lists will do, and are kept as tuples
+
+        def __init__(
+            self,
+            name: str = "target",
+            classes: Sequence[Category] | None = None,
+            low: float | None = None,
+            high: float | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         where = f"target {check_name(self.name, 'target')!r}"
