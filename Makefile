@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 PYTEST_JOBS ?= 2
 
-.PHONY: demo test test-data test-spark lint mutants docs bench bench-accuracy audit clean
+.PHONY: demo test test-data test-spark lint mutants docs wheel bench bench-accuracy audit clean
 
 demo: $(STAMPS)/package
 	mkdir -p build
@@ -31,6 +31,15 @@ mutants: $(STAMPS)/test
 
 docs: $(STAMPS)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# In a clean environment the wheel has nothing but what it asks for; the README's first block must run there.
+wheel:
+	rm -rf dist build/clean
+	$(PYTHON) -m venv build/clean
+	build/clean/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	build/clean/bin/python -m pip install --quiet dist/*.whl
+	awk '/^```$$/ && on {exit} on; /^```python$$/ {on = 1}' README.md > build/readme_example.py
+	build/clean/bin/python -I build/readme_example.py
 
 bench: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.speed

@@ -5,7 +5,6 @@ The printed blocks, the price of privacy and the pictures; a test compares the b
 
 import contextlib
 import io
-import os
 import re
 import shutil
 import subprocess
@@ -26,6 +25,9 @@ PAGES = (
     "README.md",
     "docs/getting-started.md",
     "docs/flagship.md",
+    "docs/schema.md",
+    "docs/explanations.md",
+    "docs/export.md",
     "docs/evaluation.md",
     "docs/choice.md",
     "docs/imbalance.md",
@@ -34,6 +36,7 @@ PAGES = (
     "docs/scale.md",
     "docs/report.md",
     "docs/contributing.md",
+    *sorted(f"docs/guides/{path.name}" for path in (ROOT / "docs" / "guides").glob("*.md")),
 )
 PRICES = "docs/flagship.md"
 PRICE_TABLE = re.compile(r"^\| model \| test accuracy \|\n(?:\|.*\n)+", re.MULTILINE)
@@ -109,11 +112,10 @@ def main() -> None:
     """Renew the pages in place."""
     texts = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
     texts[PRICES] = PRICE_TABLE.sub(price_table(), texts[PRICES])
-    with tempfile.TemporaryDirectory() as elsewhere:
-        os.chdir(elsewhere)  # blocks save models where they run
-        for page, text in texts.items():
+    for page, text in texts.items():
+        # Blocks save models where they run.
+        with tempfile.TemporaryDirectory() as elsewhere, contextlib.chdir(elsewhere):
             (ROOT / page).write_text(renewed(text), encoding="utf-8")
-        os.chdir(ROOT)
     draw()
 
 

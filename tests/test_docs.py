@@ -48,13 +48,26 @@ def test_the_readme_opens_with_the_two_commands():
     ]
 
 
-@pytest.mark.parametrize(
-    "page", ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+EVERY_PAGE = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 )
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE)
 def test_links_to_files_lead_somewhere(page):
     path = ROOT / page
     links = re.findall(r"\]\((?!https?://|#)([^)#\s]+)", path.read_text(encoding="utf-8"))
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def test_the_site_loads_nothing_from_elsewhere():
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    scripts = re.search(r"^extra_javascript:\n((?:  - .*\n)+)", settings, re.MULTILINE)
+    assert scripts is not None
+    files = re.findall(r"  - (\S+)", scripts[1])
+    assert [file for file in files if not (ROOT / "docs" / file).is_file()] == []
+    assert "  font: false\n" in settings  # else the theme asks Google for its fonts
 
 
 def code_of(page: str) -> dict[str, int]:
@@ -88,12 +101,6 @@ def resolves(name: str) -> bool:
             found = getattr(found, part, None)
         return found is not None
     return False
-
-
-EVERY_PAGE = sorted(
-    path.relative_to(ROOT).as_posix()
-    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-)
 
 
 @pytest.mark.parametrize("page", EVERY_PAGE)

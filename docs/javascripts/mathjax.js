@@ -8,5 +8,6 @@ window.MathJax = {
   options: {
     ignoreHtmlClass: ".*|",
     processHtmlClass: "arithmatex",
+    enableMenu: false, // its menu could load more from elsewhere
   },
 };

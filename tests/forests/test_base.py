@@ -321,7 +321,7 @@ def test_a_predictor_that_holds_records_is_not_copied(census):
 
 def test_a_continued_fit_draws_anew(census):
     model = PrivateForestClassifier(
-        schema=census.schema, n_estimators=20, n_hint=400, warm_start=True, random_state=0
+        schema=census.schema, n_estimators=20, n_hint=100_000, warm_start=True, random_state=0
     )
     first = model.fit(census.X, census.y).forest_.trees.feature
     both = model.fit(census.X, census.y).forest_.trees.feature

@@ -197,7 +197,7 @@ def test_it_learns_numbers(delta):
 def test_features_that_matter_are_found():
     X, y, _, _ = make_table(3_000)
     importance = classifier(epsilon=2.0).fit(X, y).feature_importances_
-    assert importance.sum() == pytest.approx(1)
+    assert 0.9 < importance.sum() <= 1  # the rest is noise
     assert (importance >= 0).all()
     assert set(np.argsort(importance)[-2:]) == {0, 1}
 
@@ -601,3 +601,78 @@ def test_the_ledger_is_shown_when_asked(capsys):
     X, y, _, _ = make_table(100)
     model = classifier(verbose=True, **SMALL).fit(X, y)
     assert capsys.readouterr().out.strip() == model.ledger_.explain()
+
+
+# Chosen questions
+
+
+def wide_table(n=2_000, d=12, seed=0):
+    """Twelve features of which a rare corner of two matters."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    y = np.where((X[:, 3] > 0.8) & (X[:, 7] > 0.5), 3.0, 0.0) + rng.normal(0, 0.3, n)
+    schema = Schema(tuple(NumericFeature(f"x{j}", 0, 1) for j in range(d)), Target(low=-2, high=5))
+    return X, y, schema
+
+
+@pytest.mark.parametrize("rounds", [1, 7, 33])
+def test_choices_are_paid_for_and_fill_the_budget(rounds):
+    X, y, schema = wide_table(500)
+    model = PrivateForestRegressor(
+        schema=schema, n_estimators=2 * rounds, trees_per_round=2, max_depth=2, random_state=0
+    ).fit(X, y)
+    lines = [entry for entry in model.ledger_.entries if entry.label == "choices of questions"]
+    (choices,) = lines
+    assert choices.times == model.plan_.n_choices == min(rounds, 20)
+    assert 1 - 1e-3 < model.ledger_.epsilon <= 1.0
+
+
+def test_a_choice_finds_the_features_that_matter():
+    X, y, schema = wide_table()
+    settings = {"schema": schema, "n_estimators": 20, "max_depth": 3, "random_state": 0}
+    model = PrivateForestRegressor(epsilon=math.inf, **settings).fit(X, y)
+    assert model.plan_.chosen_levels > 0
+    first = model.forest_.trees.feature[0, 0]
+    assert first in (3, 7)
+
+
+@pytest.mark.parametrize("estimator", [PrivateForestClassifier, PrivateForestRegressor])
+def test_monotone_constraints_hold_whatever_the_noise(estimator):
+    rng = np.random.default_rng(0)
+    X = rng.random((400, 3))
+    y = (X[:, 0] - X[:, 1] + 0.3 * rng.random(400) > 0).astype(int)
+    classes = estimator is PrivateForestClassifier
+    target = Target(classes=(0, 1)) if classes else Target(low=0, high=1)
+    schema = Schema(tuple(NumericFeature(f"x{j}", 0, 1) for j in range(3)), target)
+    model = estimator(
+        epsilon=0.5, schema=schema, monotone_constraints={"x0": 1, "x1": -1}, random_state=0
+    ).fit(X, y)
+
+    def answers(X):
+        return model.predict_proba(X)[:, 1] if classes else model.predict(X)
+
+    for j, sign in ((0, 1), (1, -1)):
+        steps = []
+        for value in np.linspace(0, 1, 30):
+            moved = X[:100].copy()
+            moved[:, j] = value
+            steps.append(answers(moved))
+        assert (sign * np.diff(steps, axis=0) >= 0).all()
+    free = estimator(epsilon=0.5, schema=schema, random_state=0).fit(X, y)
+    assert free.ledger_.epsilon == model.ledger_.epsilon
+
+
+@pytest.mark.parametrize(
+    ("constraints", "classes", "error"),
+    [
+        ({"x9": 1}, (0, 1), "x9"),
+        ({"x0": 2}, (0, 1), "expected 1, 0 or -1"),
+        ({"x0": 1}, (0, 1, 2), "two classes"),
+    ],
+)
+def test_monotone_constraints_that_cannot_be_are_refused(constraints, classes, error):
+    schema = Schema((NumericFeature("x0", 0, 1),), Target(classes=classes))
+    model = PrivateForestClassifier(schema=schema, monotone_constraints=constraints)
+    with pytest.raises(ValueError, match=error):
+        model.fit(np.random.default_rng(0).random((30, 1)), np.arange(30) % len(classes))
+    assert not hasattr(model, "ledger_") or model.ledger_.epsilon == 0

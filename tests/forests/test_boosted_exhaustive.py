@@ -6,13 +6,15 @@ that structure, bins, plan and scores are what an onlooker of that transcript kn
 totals, to which noise would have been added, are compared between neighbours. Given the past,
 each release is Gaussian noise around its totals, so what the transcript tells about a pair is
 mu^2 = sum of |difference|^2 / (sigma^2 - 4) (docs/privacy/gaussian.md), and for Laplace noise
-epsilon = sum of |difference| / scale. Both must stay within what the ledger says, for every pair
+epsilon = sum of |difference| / scale. A choice of a question tells what the range of its log ratios
+does (docs/privacy/boosted.md). All must stay within what the ledger says, for every pair
 and for every transcript; some transcripts here are stretched far beyond what noise would do, so
 that scores go to extremes.
 """
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -25,9 +27,15 @@ from dpforest import (
     Schema,
     Target,
 )
+from dpforest.forests import boosted_base
+from dpforest.forests.plan import NO_LINEAR_START
+from dpforest.forests.question_plan import QuestionPlan
 from dpforest.losses import IntegerLoss
+from dpforest.privacy import questions
+from dpforest.privacy.accounts.bounded_range import BoundedRange, mu_of_bounded_range
 from dpforest.privacy.accounts.spends import Gaussian
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.privacy.mechanisms.draws import Draws
 
 FEATURES = (CategoricalFeature("a", (0, 1)), NumericFeature("b", 0, 1))
 TARGETS = {
@@ -68,6 +76,15 @@ class Transcript:
             return self.released[len(self.asked) - 1].copy()
 
         monkeypatch.setattr(AdditiveNoise, "added_to", added_to)
+        choose = Draws.exponential_at
+
+        def exponential_at(draws, utilities, rate):
+            self.asked.append((utilities.copy(), rate))
+            if self.writing:
+                self.released.append(choose(draws, utilities, rate))
+            return self.released[len(self.asked) - 1]
+
+        monkeypatch.setattr(Draws, "exponential_at", exponential_at)
 
     def totals_of(self, world, task, groups=None, fits=1, **settings):
         """The exact totals behind each release, with the noise, and the ledger."""
@@ -99,7 +116,9 @@ def loss_between(one, other, noise_divided_by=1):
     told = 0.0
     for (totals, noise), (others, _) in zip(one, other, strict=True):
         change = (totals - others).astype(float)
-        if isinstance(noise.loss, Gaussian):
+        if isinstance(noise, Fraction):  # the rate of a choice
+            told += mu_of_bounded_range(float(noise) * (change.max() - change.min())) ** 2
+        elif isinstance(noise.loss, Gaussian):
             variance = float(noise.parameter - 4) / noise_divided_by**2
             told += (change**2).sum() / variance
         else:
@@ -157,8 +176,11 @@ def test_scores_far_off_cost_no_more(monkeypatch, task):
 
 
 def test_three_records_and_a_single_round_come_close_to_the_bound(monkeypatch):
-    """At score 0 a record's derivatives have the full norm: the claim is tight there."""
-    settings = {"n_estimators": 4, "trees_per_round": 4, "largest": 3}
+    """At score 0 a record's derivatives have the full norm: the claim is tight there.
+
+    The hint says that there is signal enough for trees alone.
+    """
+    settings = {"n_estimators": 4, "trees_per_round": 4, "largest": 3, "n_hint": 100_000}
     worst, said = worst_and_spent(monkeypatch, "two classes", added, **settings)
     assert 0.99 * said < worst <= said * SLACK
 
@@ -176,11 +198,11 @@ def test_a_continued_fit_costs_at_most_what_its_ledger_says(monkeypatch):
     assert worst > 0.3 * said
 
 
-def person_losses(monkeypatch, protected):
+def person_losses(monkeypatch, protected, **settings):
     """What the arrival of one person with two records can tell, and what the ledger says."""
     transcript = Transcript(monkeypatch, 1.0)
     records = records_of("two classes")
-    settings = {"max_records_per_group": 2} if protected else {}
+    settings |= {"max_records_per_group": 2} if protected else {}
     worst = 0.0
     base = ((0, 0.1, 0), (1, 0.9, 1))
     groups = ["anna", "ben", "zoe", "zoe"] if protected else None
@@ -198,6 +220,51 @@ def person_losses(monkeypatch, protected):
 def test_adding_a_person_costs_at_most_what_the_ledger_says(monkeypatch):
     worst, said = person_losses(monkeypatch, protected=True)
     assert 0.3 * said < worst <= said * SLACK
+
+
+# Choices of questions
+
+
+@pytest.fixture
+def choosing(monkeypatch):
+    """Let small worlds choose questions, for nearly all of the model's share, whatever the loss."""
+    chosen = QuestionPlan(Fraction(9, 10), n_choices=2, levels=1)
+    monkeypatch.setattr(boosted_base, "plan_questions", lambda *facts: chosen)
+    monkeypatch.setattr(boosted_base, "plan_linear", lambda *facts: NO_LINEAR_START)
+
+
+@pytest.mark.usefixtures("choosing")
+@pytest.mark.parametrize("task", TARGETS)
+def test_choices_cost_at_most_what_the_ledger_says(monkeypatch, task):
+    worst, said = worst_and_spent(monkeypatch, task, added, largest=3)
+    assert worst <= said * SLACK
+    if task != "numbers":
+        assert worst > 0.3 * said
+
+
+@pytest.mark.usefixtures("choosing")
+def test_choices_of_replaced_records_cost_at_most_what_the_ledger_says(monkeypatch):
+    settings = {"neighbors": "replace_one"}
+    worst, said = worst_and_spent(monkeypatch, "two classes", replaced, **settings)
+    assert worst <= said * SLACK
+
+
+@pytest.mark.usefixtures("choosing")
+def test_choices_of_persons_cost_at_most_what_the_ledger_says(monkeypatch):
+    worst, said = person_losses(monkeypatch, protected=True)
+    assert worst <= said * SLACK
+
+
+@pytest.mark.usefixtures("choosing")
+def test_control_choices_for_one_record_do_not_cover_a_person(monkeypatch):
+    """As if the verb had left out the steps: twice the rate, and a ledger that does not tell."""
+    rate_for = questions.rate_for
+    monkeypatch.setattr(questions, "rate_for", lambda price, reach: rate_for(price, reach // 2))
+    monkeypatch.setattr(
+        questions, "BoundedRange", lambda rate, reach: BoundedRange(rate, reach // 2)
+    )
+    worst, said = person_losses(monkeypatch, protected=True)
+    assert worst > 1.1 * said
 
 
 # Controls: broken variants that must be caught

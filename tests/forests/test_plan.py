@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from dpforest.forests import plan
 from dpforest.forests.base import COUNT_SHARE
-from dpforest.forests.plan import Asked, Purse, bin_share, bin_sizes, on_grid, plan_boosting
+from dpforest.forests.plan import (
+    Asked,
+    Purse,
+    bin_share,
+    bin_sizes,
+    on_grid,
+    plan_boosting,
+)
 from dpforest.losses import Logistic, Softmax, Squared
 from dpforest.privacy.accounts.accounting import gaussian_epsilon
 from dpforest.privacy.accounts.spends import Gaussian, Pure

@@ -1,8 +1,10 @@
 """scikit-learn's own checks of every estimator; what does not apply is listed with its reason."""
 
+import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -76,3 +78,55 @@ def test_model_selection_and_pipelines_work(census):
     assert search.best_params_["max_depth"] in (2, 4)
     pipeline = make_pipeline(FunctionTransformer(), forest).fit(census.X, census.y)
     assert pipeline.predict(census.X).shape == (1_500,)
+
+
+@pytest.mark.filterwarnings("ignore::dpforest.InnerFitsWarning")
+def test_persons_and_weights_reach_the_fits_of_a_cross_validation(census):
+    persons = np.arange(len(census.y)) // 2
+    forest = PrivateForestClassifier(
+        schema=census.schema,
+        epsilon=5.0,
+        n_estimators=4,
+        max_records_per_group=2,
+        max_sample_weight=3.0,
+        random_state=0,
+    )
+    with config_context(enable_metadata_routing=True):
+        forest.set_fit_request(groups=True, sample_weight=True)
+        forest.set_score_request(sample_weight=False)
+        found = cross_validate(
+            forest,
+            census.X,
+            census.y,
+            cv=GroupKFold(2),
+            params={"groups": persons, "sample_weight": np.ones(len(census.y))},
+            return_estimator=True,
+        )
+    for model in found["estimator"]:
+        assert model.ledger_.protection.unit == "group"
+        assert model.total_weight_ < 0.6 * model.n_records_  # in units of the bound of 3
+    with (
+        config_context(enable_metadata_routing=True),
+        pytest.raises(ValueError, match="groups and max_records_per_group go together"),
+    ):
+        cross_validate(
+            clone(forest).set_fit_request(groups=False, sample_weight=False),
+            census.X,
+            census.y,
+            cv=GroupKFold(2),
+            params={"groups": persons},
+            error_score="raise",
+        )
+
+
+@pytest.mark.parametrize("kind", [PrivateForestClassifier, RandomDecisionForestClassifier])
+def test_log_probabilities_are_those_of_the_probabilities(census, kind):
+    forest = kind(schema=census.schema, n_estimators=3, random_state=0).fit(census.X, census.y)
+    logs = forest.predict_log_proba(census.X)
+    np.testing.assert_allclose(np.exp(logs), forest.predict_proba(census.X))
+
+
+def test_the_last_stage_is_the_decision(census):
+    forest = PrivateForestClassifier(schema=census.schema, random_state=0).fit(census.X, census.y)
+    *_, last = forest.staged_decision_function(census.X)
+    np.testing.assert_allclose(last, forest.decision_function(census.X), rtol=1e-5)

@@ -79,6 +79,11 @@ class Recorder(Draws):
     def exponential(self, utilities, *, epsilon, sensitivity, monotone, weights=None):
         return self._choose("exponential", utilities, epsilon, sensitivity, monotone)
 
+    def exponential_at(self, utilities, rate):
+        self.log.append("drawn")
+        self.calls.append(Drawn("exponential at", np.array(utilities), rate))
+        return utilities.argmax(axis=-1)
+
     def _choose(self, kind, utilities, *law):
         self.log.append("drawn")
         self.calls.append(Drawn(kind, np.array(utilities), law))

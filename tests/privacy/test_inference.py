@@ -158,7 +158,8 @@ def test_rare_values_are_not_named():
         Schema.infer(frame[["name"]], epsilon=1, delta=1e-6, random_state=0)
 
 
-def test_too_many_categories_keep_the_most_frequent():
+def test_too_many_categories_keep_the_most_frequent(monkeypatch):
+    monkeypatch.setattr(inference, "MAX_CATEGORIES", 255)
     values = np.repeat(np.arange(300), np.arange(100, 400)).astype(str)
     frame, types = pd.DataFrame({"a": values}), {"a": "category"}
     schema = Schema.infer(frame, epsilon=20, delta=1e-6, types=types, random_state=0)

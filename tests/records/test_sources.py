@@ -26,6 +26,7 @@ from dpforest import (
     CategoricalFeature,
     GreedyForestClassifier,
     MatrixForestClassifier,
+    MatrixForestPredictor,
     MedianForestClassifier,
     MedianForestRegressor,
     NumericFeature,
@@ -239,6 +240,21 @@ def test_predictions_of_sources_are_those_of_their_rows(table, folder):
         assert reader.read_all()["prediction"].to_pylist() == labels.tolist()
         columns = forest.predict_proba(source).read_all().columns
         np.testing.assert_array_equal(np.column_stack(columns), chances)
+
+
+def test_log_probabilities_of_sources_are_those_of_their_rows(table, folder):
+    forest = in_memory(forest_of("random, shared"), table, persons=False)
+    found = forest.predict_log_proba(pl.scan_parquet(folder / "*.parquet")).collect()
+    expected = forest.predict_log_proba(table[list(CLASSES.feature_names)])
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+def test_a_predictor_that_pays_by_the_batch_is_asked_no_source(table, folder):
+    predictor = MatrixForestPredictor(schema=CLASSES, max_depth=1)
+    predictor.fit(table[list(CLASSES.feature_names)], table["ill"])
+    with pytest.raises(TypeError, match="collect it first"):
+        predictor.predict_log_proba(pl.scan_parquet(folder / "*.parquet"))
+    assert predictor.ledger_.epsilon == 0
 
 
 @pytest.mark.parametrize("name", FORESTS)

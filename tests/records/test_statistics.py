@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from dpforest.losses import IntegerLoss, Logistic, Softmax, Squared
 from dpforest.records.blocks import Block
+from dpforest.records.gradient_sums import GradientHistograms, GradientSums
 from dpforest.records.shards import total_of
-from dpforest.records.statistics import BinCounts, GradientSums, RecordCount, TargetCounts
+from dpforest.records.statistics import BinCounts, RecordCount, TargetCounts
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 from dpforest.trees.structure import FeatureBins
@@ -68,6 +69,19 @@ def test_gradient_sums_are_those_of_a_plain_loop(name):
     for i, t in itertools.product(range(401), range(trees.n_trees)):
         expected[t, leaf[i, t]] += each[i]
     np.testing.assert_array_equal(total_of(GradientSums(trees, loss), block), expected)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_gradient_histograms_are_those_of_a_plain_loop(name):
+    """A record adds what it adds to a tree, to its bin of every feature that is asked for."""
+    rng = np.random.default_rng(0)
+    loss = LOSSES[name]
+    block = draw_block(rng, loss, 401)
+    each, statistic = integers_of_each(loss, block), GradientHistograms(2, loss)
+    expected = np.zeros((2, 256, loss.n_outputs, 2), np.int64)
+    for i, j in itertools.product(range(401), range(2)):
+        expected[j, block.bins[i, j]] += each[i]
+    np.testing.assert_array_equal(total_of(statistic, block), expected)
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -20,12 +20,12 @@ from dpforest.losses import IntegerLoss, Logistic, Softmax, Squared
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records import shards, statistics
 from dpforest.records.contingency import TableCounts
+from dpforest.records.gradient_sums import GradientSums
 from dpforest.records.local import LocalStore
 from dpforest.records.recipes import BehindError, Binning, Dealing, State
 from dpforest.records.shards import Shard
 from dpforest.records.statistics import (
     BinCounts,
-    GradientSums,
     LeafClassCounts,
     LeafSums,
     NodeHistograms,

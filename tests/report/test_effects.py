@@ -15,7 +15,7 @@ from dpforest import (
     Target,
     load_model,
 )
-from dpforest.report import feature_effect
+from dpforest.report import feature_effect, pair_effect, plot_pair
 from dpforest.report.effects import mean_scores
 
 FEATURES = (
@@ -50,8 +50,7 @@ def fitted(kind, **options):
 
 
 def weights_of(model):
-    evenly = np.full(len(FEATURES[1].categories), 0.25)
-    return tuple(evenly if shares is None else shares for shares in model.bin_weights_)
+    return model.bin_shares_
 
 
 def score(forest, record):
@@ -97,7 +96,7 @@ def test_trees_of_different_depths():
 def test_effects_are_answers_at_the_mean_score(kind):
     model = fitted(kind)
     effect = feature_effect(model, "weight")
-    scores = mean_scores(model.forest_, 2, weights_of(model))
+    scores = mean_scores(model.forest_, 2, weights_of(model))[:, : len(effect.answers)]
     np.testing.assert_array_equal(effect.answers, model.from_scores(scores))
     if kind == "number":
         assert effect.answers.min() >= 0
@@ -136,3 +135,46 @@ def test_unknown_features_and_unfitted_models_are_refused():
         feature_effect(fitted("two"), "colour")
     with pytest.raises(NotFittedError):
         feature_effect(PrivateForestClassifier(), "color")
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_the_band_holds_the_effect(kind):
+    effect = feature_effect(fitted(kind), "weight")
+    assert (effect.low <= effect.answers + 1e-12).all()
+    assert (effect.answers <= effect.high + 1e-12).all()
+    assert (effect.high - effect.low).min() > 0
+    exact = feature_effect(fitted(kind, epsilon=float("inf")), "weight")
+    np.testing.assert_allclose(exact.low, exact.high)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_band_of_a_useless_feature_holds_a_flat_line(seed):
+    """Two deviations hold 19 of 20 bins, were they independent; three of four are asked for."""
+    rng = np.random.default_rng(seed)
+    schema = Schema(tuple(NumericFeature(f"x{j}", 0, 1) for j in range(4)), TARGETS["two"])
+    model = PrivateForestClassifier(schema=schema, random_state=seed)
+    model.fit(rng.random((3000, 4)), np.array(["no", "yes"])[rng.integers(0, 2, 3000)])
+    inside = []
+    for name in schema.feature_names:
+        effect = feature_effect(model, name)
+        flat = np.average(effect.answers[:, 1])
+        inside += list((effect.low[:, 1] <= flat) & (flat <= effect.high[:, 1]))
+    assert np.mean(inside) > 0.75
+
+
+def test_pairs_are_averages_over_all_combinations_of_the_rest():
+    model = fitted("three", max_depth=4)
+    weights = weights_of(model)
+    joint = np.zeros((3, len(weights[0]), len(weights[1])))
+    for record in itertools.product(*(range(len(shares)) for shares in weights)):
+        joint[:, record[0], record[1]] += weights[2][record[2]] * score(model.forest_, record)
+    effect = pair_effect(model, "height", "color")
+    scores = joint[:, :3, :4].reshape(3, -1)
+    np.testing.assert_allclose(effect.answers.reshape(12, 3), model.from_scores(scores), atol=1e-6)
+    alone = joint @ weights[1], np.einsum("oab,a->ob", joint, weights[0])
+    whole = alone[0] @ weights[0]
+    expected = joint - alone[0][:, :, None] - alone[1][:, None] + whole[:, None, None]
+    np.testing.assert_allclose(effect.interaction, expected[:, :3, :4], atol=1e-6)
+    with pytest.raises(ValueError, match="two features"):
+        pair_effect(model, "color", "color")
+    assert plot_pair(model, "height", "color").get_xlabel() == "height (bin)"

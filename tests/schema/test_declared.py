@@ -67,7 +67,7 @@ def test_properties():
         (lambda: CategoricalFeature("c", (1, "1")), ["'c'", "differ"]),
         (lambda: CategoricalFeature("c", ("a", None)), ["'c'", "NoneType"]),
         (lambda: CategoricalFeature("c", ("a", math.nan)), ["'c'", "NaN"]),
-        (lambda: CategoricalFeature("c", range(256)), ["'c'", "at most 255"]),
+        (lambda: CategoricalFeature("c", range(100_001)), ["'c'", "at most 100000"]),
         (lambda: Target(), ["'target'", "either"]),
         (lambda: Target(classes=(0, 1), low=0, high=1), ["'target'", "not both"]),
         (lambda: Target(low=0), ["'target'", "'high'"]),
@@ -227,7 +227,11 @@ def test_from_frame_of_arrays():
     [
         (pd.DataFrame({"a": [np.nan, np.nan]}), None, ["'a'", "bounds"]),
         (pd.DataFrame({"a": pd.Series([None, None], dtype="str")}), None, ["'a'", "categories"]),
-        (pd.DataFrame({"a": [f"v{i}" for i in range(300)]}), None, ["'a'", "more than 255"]),
+        (
+            pd.DataFrame({"a": [f"v{i}" for i in range(100_001)]}),
+            None,
+            ["'a'", "more than 100000"],
+        ),
         (pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])}), None, ["'a'", "dates"]),
         ([[1.0], [2.0]], ["a", "a"], ["at least two"]),
     ],

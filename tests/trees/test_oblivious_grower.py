@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.trees.oblivious_grower import FEW_CATEGORIES, ObliviousGrower
+from dpforest.trees.oblivious_grower import ASKING, FEW_CATEGORIES, KEPT, QUESTIONS, ObliviousGrower
 from dpforest.trees.structure import FeatureBins
 
 
@@ -170,3 +170,50 @@ def test_the_same_stream_draws_the_same_trees():
     one, two = (make_grower(bins, seed=7).draw(6, 3) for _ in range(2))
     np.testing.assert_array_equal(one.goes_right, two.goes_right)
     np.testing.assert_array_equal(one.feature, two.feature)
+
+
+# Chosen questions
+
+
+def choosing_grower(bins, levels, seed=0):
+    rng = np.random.default_rng(seed)
+    return ObliviousGrower(
+        bins, even_weights(bins), rng, learnt=0.0, focus=1.0, chosen_levels=levels
+    )
+
+
+def test_candidates_are_questions_of_every_usable_feature():
+    bins = make_bins([5, 1, 3, 4], [False, False, True, False])
+    candidates = make_grower(bins).candidates()
+    assert (candidates.depth == 1).all()
+    assert np.bincount(candidates.feature[:, 0], minlength=4).tolist() == [
+        QUESTIONS, 0, QUESTIONS, QUESTIONS,
+    ]  # fmt: skip
+    for feature, right in zip(candidates.feature[:, 0], candidates.goes_right[:, 0], strict=True):
+        n = bins.n_values[feature]
+        assert 0 < right[:n].sum() < n
+        assert len(set(right[n:])) == 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 12), st.integers(1, 7), st.integers(0, 2**32))
+def test_chosen_questions_are_asked_by_most_trees_each_once(levels, n_chosen, n_trees, seed):
+    grower = choosing_grower(make_bins([6] * 9), levels, seed)
+    candidates = grower.candidates()
+    for i in range(n_chosen):
+        grower.keep(candidates[i : i + 1])
+    kept = range(max(0, n_chosen - KEPT), n_chosen)
+    asked = {(candidates.feature[i, 0], candidates.goes_right[i, 0].tobytes()) for i in kept}
+    trees = grower.draw(n_trees, 3)
+    n_levels = min(levels, len(kept), 3)
+    for t in range(round(ASKING * n_trees)):
+        questions = [
+            (trees.feature[t, k], trees.goes_right[t, k].tobytes()) for k in range(n_levels)
+        ]
+        assert set(questions) <= asked
+        assert len(set(questions)) == n_levels or len(asked) < len(kept)
+
+
+def test_without_choices_nothing_changes():
+    one, other = choosing_grower(make_bins([6] * 5), 0), make_grower(make_bins([6] * 5), learnt=0.0)
+    assert (one.draw(4, 3).goes_right == other.draw(4, 3).goes_right).all()

@@ -16,6 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 from dpforest.audit.chains import Chain
+from dpforest.audit.controls_questions import choices_for_one_record, one_more_person
 from dpforest.audit.controls_weights import one_heavy_record, unbounded_weights
 from dpforest.audit.replay_report import ReplayReport
 from dpforest.audit.replaying import replay
@@ -93,6 +94,12 @@ def replay_controls() -> dict[str, ReplayControl]:
             "a record that is replaced is paid for as if it were added",
             lambda: patch.object(Protection, "steps", 1),
             _replace_one,
+        ),
+        ReplayControl(
+            "question-of-one-record",
+            "the choice of a question takes a person for one record",
+            choices_for_one_record,
+            one_more_person,
         ),
         ReplayControl(
             "marginal-of-leaves",

@@ -18,7 +18,7 @@ from dpforest.audit.worlds import Table
 from dpforest.forests.base import PrivateEstimator
 from dpforest.privacy.mechanisms.strategies import STRATEGIES
 from dpforest.schema import Schema
-from dpforest.schema.features import CategoricalFeature, Feature
+from dpforest.schema.features import CategoricalFeature, Feature, NumericFeature
 from dpforest.trees.level_budgets import LEVEL_BUDGETS
 
 EPSILONS = (0.05, 0.3, 1.0, 4.0, 12.0)
@@ -27,6 +27,7 @@ BOTH = (True, False)
 SLOW = ("kronecker", "p_identity", "mixture")  # strategies that search longest in large domains
 CHAINS = 0.15  # of the settings pay for their schema, and as many fail first
 FIRST_CLASS = {"first class": 5.0}  # stands for a weight of the first class of a schema
+FIRST_NUMBER = {"first number": 1}
 CLASS_WEIGHTS = (None, None, "balanced", FIRST_CLASS)
 WEIGHTS = (0.0, 0.1, 1, 2.5, 1e9)  # of records; those above the bound count as the bound
 SHAPE: dict[str, tuple[Any, ...]] = {
@@ -68,6 +69,7 @@ BOOSTED: dict[str, tuple[Any, ...]] = {
     "learning_rate": ("auto", 0.5),
     "trees_per_round": (1, 2, "auto"),
     "n_hint": SHAPE["n_hint"],
+    "monotone_constraints": (None, FIRST_NUMBER),
     "warm_start": (False, False, True),
     "max_sample_weight": (None, None, 1.0, 7.5),
 }
@@ -219,6 +221,8 @@ def _draw_estimator(rng: Rng, name: str, persons: int | None) -> PrivateEstimato
         options = {key: pick(rng, values) for key, values in OPTIONS.get(name, {}).items()}
         if options.get("class_weight") == FIRST_CLASS:
             options["class_weight"] = {schema.classes[0]: FIRST_CLASS["first class"]}
+        if options.get("monotone_constraints") == FIRST_NUMBER:
+            options["monotone_constraints"] = _rising(schema)
         if options.get("strategy") in SLOW:
             options["features_per_ensemble"] = 2
         estimator = kind(
@@ -235,6 +239,13 @@ def _draw_estimator(rng: Rng, name: str, persons: int | None) -> PrivateEstimato
         except ValueError:
             continue
         return estimator
+
+
+def _rising(schema: Schema) -> dict[str, int] | None:
+    """A constraint on the first numeric feature, where one is possible."""
+    numbers = [f.name for f in schema.features if isinstance(f, NumericFeature)]
+    many = schema.target is not None and len(schema.target.classes or ()) > 2
+    return None if many or not numbers else {numbers[0]: 1}
 
 
 def _with_weights(rng: Rng, tables: list[Table], common: int, kind: str) -> list[Table]:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpforest.arrays import Integers
 from dpforest.audit.replay_losses import (
+    BOUNDED_RANGE,
     EXPONENTIAL,
     GAUSSIAN,
     LAPLACE,
@@ -176,6 +177,12 @@ class RecordingDraws(Draws):
         """A candidate for each row."""
         draw = super().exponential
         return self._choose(EXPONENTIAL, utilities, lambda: draw(utilities, **terms), **terms)
+
+    def exponential_at(self, utilities: Integers, rate: Fraction | float) -> Integers:
+        """A candidate, paid for as a bounded range."""
+        draw, shape = super().exponential_at, utilities.shape[:-1]
+        law = None if isinstance(rate, float) else rate
+        return self._release(BOUNDED_RANGE, law, utilities, shape, lambda: draw(utilities, rate))
 
     def _choose(
         self,

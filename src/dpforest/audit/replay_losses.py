@@ -8,6 +8,8 @@ tables give two releases of one law and one outcome; what they lose is
 - *discrete Gaussian*: mu from the L2 norm of a - b and the noise, as `accounting` proves;
 - *choices*: the log ratio of the probabilities of the chosen candidate; the most is taken over all
   candidates, and the rows of one release, which are drawn independently, add up;
+- *choices at a Gaussian price*: the log ratios of all candidates lie within a range, and mu follows
+  from its length (`bounded_range`);
 - *values that are named* where their noisy count reaches a threshold: those that both tables have
   lose what noisy counts lose; one that only one table has is named with a probability that counts
   as delta, and is not named otherwise.
@@ -29,11 +31,13 @@ from scipy.special import roots_legendre
 
 from dpforest.arrays import Integers
 from dpforest.privacy.accounts.accounting import mu_of_discrete_gaussian
+from dpforest.privacy.accounts.bounded_range import mu_of_bounded_range
 
 Amount = Fraction | float
 LAPLACE, GAUSSIAN, NO_NOISE = "discrete Laplace", "discrete Gaussian", "no noise"
 THRESHOLD = "discrete Laplace, threshold"
 EXPONENTIAL, PERMUTE_AND_FLIP = "exponential mechanism", "permute-and-flip"
+BOUNDED_RANGE = "exponential mechanism, bounded range"
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,21 @@ class Release:
         return Loss(nearer / scale, apart, apart)
 
     def _loss_of_choices(self, other: Release, rate: Fraction) -> Loss:
+        log_ratio, visible, changed = self._log_ratios(other, rate)
+        if self.mechanism == BOUNDED_RANGE:
+            lengths = log_ratio.max(axis=-1) - log_ratio.min(axis=-1)
+            return Loss(mu_squared=sum(mu_of_bounded_range(length) ** 2 for length in lengths))
+        chosen = np.take_along_axis(log_ratio, self.outcome.ravel()[changed, np.newaxis], axis=-1)
+        return Loss(
+            float(chosen.sum()),
+            float(np.where(visible, log_ratio, -np.inf).max(axis=-1).sum()),
+            float(np.where(visible, -log_ratio, -np.inf).max(axis=-1).sum()),
+        )
+
+    def _log_ratios(
+        self, other: Release, rate: Fraction
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Of every candidate, in the rows that differ; which are visible; which rows differ."""
         rows = -1, self.exact.shape[-1]
         changed = (self.exact != other.exact).any(axis=-1).ravel()
         visible = _visible(self).reshape(rows)[changed]
@@ -161,12 +180,7 @@ class Release:
         log_ratio = float(rate) * (one - two)
         log_ratio += _log_rest(self.mechanism, two, rate, weights)
         log_ratio -= _log_rest(self.mechanism, one, rate, weights)
-        chosen = np.take_along_axis(log_ratio, self.outcome.ravel()[changed, np.newaxis], axis=-1)
-        return Loss(
-            float(chosen.sum()),
-            float(np.where(visible, log_ratio, -np.inf).max(axis=-1).sum()),
-            float(np.where(visible, -log_ratio, -np.inf).max(axis=-1).sum()),
-        )
+        return np.asarray(log_ratio, np.float64), visible, changed
 
 
 @dataclass(frozen=True)
@@ -247,7 +261,7 @@ def _log_rest(
     (`selection.permute_and_flip_probabilities` has the formula): all its terms are positive.
     """
     coins = np.exp(-float(rate) * gaps)
-    if mechanism == EXPONENTIAL:
+    if mechanism in (EXPONENTIAL, BOUNDED_RANGE):
         return np.asarray(-np.log((weights * coins).sum(axis=-1, keepdims=True)))
     nodes, node_weights = roots_legendre((gaps.shape[-1] + 1) // 2)
     total = np.zeros(coins.shape)

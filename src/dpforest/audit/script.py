@@ -202,6 +202,12 @@ class ScriptedDraws(Draws):
         """The scripted candidates."""
         return self._choose(exponential_law, utilities, **terms)
 
+    def exponential_at(
+        self, utilities: NDArray[np.int64], rate: Fraction | float
+    ) -> NDArray[np.int64]:
+        """Not to be enumerated."""
+        raise ValueError("a choice at a Gaussian price has no worst loss: replay it")
+
     def _choose(
         self,
         law: Any,

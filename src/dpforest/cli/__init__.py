@@ -12,6 +12,7 @@ from dpforest.cli import planning as planning
 from dpforest.cli import explaining as explaining
 from dpforest.cli import evaluating as evaluating
 from dpforest.cli import reporting as reporting
+from dpforest.cli import exporting as exporting
 from dpforest.cli import signing as signing
 from dpforest.cli import auditing as auditing
 from dpforest.cli import reading_papers as reading_papers

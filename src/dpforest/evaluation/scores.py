@@ -138,7 +138,7 @@ def _mean_over_own(scores: Scores, weights: Values, level: Level, most: float) -
 class Calibration(NamedTuple):
     """How often things come that the model gives a probability.
 
-    Parameters
+    Attributes
     ----------
     curve : Curve
         Mean score (x) and share of records of the class (y) in bins of the score.

@@ -16,9 +16,10 @@ from dpforest.forests import parameters as checks
 from dpforest.forests.declared import fitted, one_of, parameter
 from dpforest.forests.docstrings import spelled_out
 from dpforest.forests.expectations import Worth, warn_of_few_records, warn_of_large_epsilon
+from dpforest.forests.exporting import ExportedEstimator
 from dpforest.forests.given_targets import check_y
 from dpforest.forests.inner_fits import warn_of_inner_fits
-from dpforest.forests.saving import SavedEstimator
+from dpforest.forests.leaf_numbers import NumberedLeaves
 from dpforest.forests.spending import SharedBudget, spending, use_of
 from dpforest.privacy.accounts.caps import Cap
 from dpforest.privacy.accounts.ledger import Ledger
@@ -37,7 +38,7 @@ FEWEST_RECORDS = 10.0  # that a plan reckons with, whatever the noise says
 SCIKIT_LEARN_FACTS = ("n_features_in_", "feature_names_in_")
 
 
-class PrivateEstimator(SavedEstimator):
+class PrivateEstimator(NumberedLeaves, ExportedEstimator):
     """Base of all estimators; a family adds parameters, ``_train`` and ``predict``.
 
     ``fit`` is a template: parameters are checked, the table is opened, which checks all of it and
@@ -62,7 +63,8 @@ class PrivateEstimator(SavedEstimator):
     n_jobs : int, optional
         Threads; all cores by default.
     verbose : bool, default=False
-        Print the ledger after the fit.
+        Print the ledger after the fit. The logger ``dpforest`` gets its first line (INFO) or all
+        of it (DEBUG) in any case.
     budget : Budget or path, optional
         A shared `dpforest.Budget` that pays for the fit, reserved before a record is read.
 
@@ -149,8 +151,7 @@ class PrivateEstimator(SavedEstimator):
         finally:
             if not self._keeps_records:
                 desk.close()
-        if self.verbose:
-            print(self.ledger_.explain())
+        self._tell()
         return self
 
     def _train(self, desk: Desk, rng: np.random.Generator) -> None:

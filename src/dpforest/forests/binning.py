@@ -19,6 +19,7 @@ from dpforest.arrays import Values
 from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.counts import bin_counts
 from dpforest.privacy.desk import Desk
+from dpforest.report.notes import standing_out
 from dpforest.schema import NumericFeature, Schema
 from dpforest.tables.encode import Encoding
 
@@ -48,6 +49,8 @@ class PrivateBins:
     ----------
     encoding : Encoding
     weights : tuple of arrays or None
+        What cuts are drawn by: the released shares of numeric features, a tenth spread evenly.
+    shares : tuple of arrays or None
         The share of the records in each bin of a numeric feature, as far as released.
     n_looks : int
         Releases that were paid for.
@@ -55,6 +58,7 @@ class PrivateBins:
 
     encoding: Encoding
     weights: tuple[Values | None, ...]
+    shares: tuple[Values | None, ...]
     n_looks: int
 
 
@@ -83,16 +87,20 @@ def choose_bins(
         None if c is None else np.full(len(c) + 1, 1.0 / (len(c) + 1)) for c in cuts
     ]
     if not features:
-        return PrivateBins(public, tuple(weights), 0)
+        return PrivateBins(public, tuple(weights), (None,) * len(cuts), 0)
     for j in features:
         cuts[j] = public_grid(_numeric(schema, j))
+    shares: list[Values | None] = [None] * len(cuts)
+    noise: dict[int, float] = {}
 
     def refine(looked: tuple[int, ...], label: str) -> dict[int, Values]:
         """Look at some features once more, and cut them finer; gives what was counted."""
         seen = Encoding(schema, tuple(cuts))
-        counts = dict(zip(looked, bin_counts(desk, seen, looked, price, label).values, strict=True))
+        released = bin_counts(desk, seen, looked, price, label)
+        counts = dict(zip(looked, released.values, strict=True))
         for j, row in counts.items():
             cuts[j] = _refined(_numeric(schema, j), _cuts(seen, j), row, n_records, sizes.cells)
+            noise[j] = released.deviation
         return counts
 
     refine(features, "bins: counts on a public grid")
@@ -109,8 +117,11 @@ def choose_bins(
         counts |= refine(crowded, "bins: counts where a cell holds many records")
         n_looks = 3
     for j in features:
-        cuts[j], weights[j] = _joined(finest[j], counts[j], n_records, sizes.bins)
-    return PrivateBins(Encoding(schema, tuple(cuts)), tuple(weights), n_looks)
+        spread = nearest_shares(counts[j][: len(finest[j]) + 1], n_records)
+        cuts[j], weights[j] = _joined(finest[j], spread, sizes.bins)
+        loud = standing_out(spread, noise[j] / n_records)
+        shares[j] = _in_bins(finest[j], loud, _given(cuts[j]))
+    return PrivateBins(Encoding(schema, tuple(cuts)), tuple(weights), tuple(shares), n_looks)
 
 
 def _is_crowded(feature: NumericFeature, cuts: Values, counts: Values, n_records: float) -> bool:
@@ -186,11 +197,9 @@ def _inside(feature: NumericFeature, cuts: Values) -> Values:
     return cuts[(cuts >= feature.low) & (cuts < feature.high)]
 
 
-def _joined(cuts: Values, counts: Values, n_records: float, bins: int) -> tuple[Values, Values]:
+def _joined(cuts: Values, shares: Values, bins: int) -> tuple[Values, Values]:
     """Keep the cuts between bins of about equal capped weight; gives the bins' weights too."""
-    n_cells = len(cuts) + 1
-    shares = nearest_shares(counts[:n_cells], n_records)
-    weight = (1.0 - EVEN_SHARE) * shares + EVEN_SHARE / n_cells
+    weight = (1.0 - EVEN_SHARE) * shares + EVEN_SHARE / len(shares)
     below = np.cumsum(_capped(weight, bins))
     below /= below[-1]
     wanted = np.arange(1, bins) / bins
@@ -198,9 +207,14 @@ def _joined(cuts: Values, counts: Values, n_records: float, bins: int) -> tuple[
     before = np.maximum(at - 1, 0)
     nearer = np.abs(below[before] - wanted) < np.abs(below[at] - wanted)
     kept = cuts[np.unique(np.where(nearer, before, at))] if len(cuts) else cuts
+    return kept, _in_bins(cuts, weight, kept)
+
+
+def _in_bins(cuts: Values, weight: Values, kept: Values) -> Values:
+    """The weight of cells, added up between the cuts that were kept."""
     bin_of_cell = np.append(np.searchsorted(kept, cuts), len(kept))
     joined: Values = np.bincount(bin_of_cell, weight, minlength=len(kept) + 1).astype(np.float64)
-    return kept, joined
+    return joined
 
 
 def nearest_shares(counts: Values, n_records: float) -> Values:
@@ -240,6 +254,9 @@ def _numeric(schema: Schema, j: int) -> NumericFeature:
 
 
 def _cuts(encoding: Encoding, j: int) -> Values:
-    cuts = encoding.cuts[j]
+    return _given(encoding.cuts[j])
+
+
+def _given(cuts: Values | None) -> Values:
     assert cuts is not None
     return cuts

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from dpforest.arrays import Values
+from dpforest.export import Described
+from dpforest.export.described import Link
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.class_weights import WeighingClassifier, score_shift, weigh
 from dpforest.forests.lazy import also_of_sources
@@ -24,6 +26,7 @@ from dpforest.losses import Logistic, Loss, Softmax, Squared
 from dpforest.privacy.desk import Desk
 
 CLASS_SHARE = Fraction(2, 100)  # of the budget, for the class counts of balanced weights
+HEARD = 0.05  # the share of residuals that are taken not to be clipped, by explanations
 WIDTHS = 0.75  # residuals are clipped at so many standard deviations of the target
 
 
@@ -43,6 +46,10 @@ class PrivateForestClassifier(WeighingClassifier, BoostedForest):
         The shape of the forest: its trees, the levels of a tree, the step of a round and the trees
         that a round averages. ``"auto"`` follows `dpforest.forests.plan`: public facts and a noisy
         number of records.
+    monotone_constraints : dict, optional
+        By the name of a numeric feature: 1 where the probability of the second class (or the
+        target) may not fall as the feature rises, -1 where it may not rise. For two classes and
+        regression; missing values are free. Post-processing of each tree, at no cost.
     warm_start : bool, default=False
         Let a second ``fit`` go on from the first, with a budget of its own on top. The ledger
         holds both; the weights of classes stay those of the first.
@@ -58,7 +65,7 @@ class PrivateForestClassifier(WeighingClassifier, BoostedForest):
     forest_ : BoostedTrees
         The released trees.
     feature_importances_ : ndarray of float64
-        The share of each feature in the signal that the released sums showed; free.
+        How far the released scores move with each feature, less the noise; free.
     plan_ : BoostingPlan
         The shape that was chosen.
     n_records_ : float
@@ -68,7 +75,12 @@ class PrivateForestClassifier(WeighingClassifier, BoostedForest):
     class_weights_ : ndarray of float64, shape (n_classes,)
         The weights of the classes.
     bin_weights_ : tuple
-        The released share of the records in each bin of each numeric feature.
+        How often numeric features are cut around each bin, by released counts.
+    bin_shares_ : tuple
+        The share of the records in each bin of each feature, missing and unseen values last, as far
+        as released numbers say: noisy counts, or the Hessians of leaves.
+    leaf_noise_ : LeafNoise
+        How much noise is in each leaf.
     classes_, ledger_, schema_, encoding_, n_features_in_, feature_names_in_
         As in `PrivateEstimator`.
 
@@ -85,8 +97,7 @@ class PrivateForestClassifier(WeighingClassifier, BoostedForest):
 
     def decision_function(self, X: Any) -> Values:
         """The score of the second class, shape (n,), or of every class, shape (n, n_classes)."""
-        scores = self._shifted(self._scores(X))
-        return scores[0] if len(self.classes_) == 2 else scores.T
+        return self._decisions(self._scores(X))
 
     @also_of_sources
     def predict_proba(self, X: Any) -> Values:
@@ -108,6 +119,15 @@ class PrivateForestClassifier(WeighingClassifier, BoostedForest):
         for scores in self._staged_scores(X):
             yield self.from_scores(scores)
 
+    def staged_decision_function(self, X: Any) -> Iterator[Values]:
+        """Yield the scores after each round, as in `decision_function`."""
+        for scores in self._staged_scores(X):
+            yield self._decisions(scores)
+
+    def _decisions(self, scores: NDArray[np.float32]) -> Values:
+        shifted = self._shifted(scores)
+        return shifted[0] if len(shifted) == 1 else shifted.T
+
     def _labels(self, scores: NDArray[np.float32]) -> NDArray[Any]:
         shifted = self._shifted(scores)
         codes = (shifted[0] > 0).astype(np.int64) if len(shifted) == 1 else shifted.argmax(axis=0)
@@ -125,6 +145,31 @@ class PrivateForestClassifier(WeighingClassifier, BoostedForest):
         paid = self._weigh_classes(desk, purse.price(CLASS_SHARE))
         return CLASS_SHARE if paid else Fraction(0)
 
+    def _described(self) -> Described:
+        clipped: Link = "clipped_logistic" if self._clipped else "logistic"
+        link: Link = clipped if len(self.classes_) == 2 else "softmax"
+        trees, values = self.forest_.trees, self.forest_.values
+        return Described(
+            self.encoding_,
+            trees,
+            values,
+            link,
+            self.schema_.classes,
+            class_weights=self.class_weights_,
+        )
+
+    @property
+    def score_units(self) -> tuple[float, Values]:
+        """Scores are measured from what the weights of the classes add."""
+        return 1.0, score_shift(self.class_weights_, self._clipped)
+
+    def _loss_outputs(self) -> int:
+        n_classes = len(self.schema_.classes)
+        return 1 if n_classes == 2 else n_classes
+
+    def _chance(self) -> tuple[float, float]:
+        return 1.0 if len(self.classes_) == 2 else 2.0 / len(self.classes_), 1.0
+
     def _loss(self) -> Loss:
         n_classes = len(self.schema_.classes)
         return Logistic() if n_classes == 2 else Softmax(n_classes)
@@ -140,16 +185,16 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
     Parameters
     ----------
     epsilon, delta, schema, n_estimators, max_depth, learning_rate, trees_per_round, n_hint, \
-    warm_start, max_sample_weight, neighbors, max_records_per_group, random_state, n_jobs, \
-    verbose, budget
+    monotone_constraints, warm_start, max_sample_weight, neighbors, max_records_per_group, \
+    random_state, n_jobs, verbose, budget
         As in `PrivateForestClassifier`; the schema's target declares bounds.
 
     Attributes
     ----------
-    target_center_, target_width_ : float
-        Where scores are measured from, and in which units; released.
+    target_center_, target_width_, target_deviation_ : float
+        Where scores are measured from, in which units, and how much targets vary; released.
     ledger_, forest_, feature_importances_, plan_, n_records_, total_weight_, bin_weights_, \
-    schema_, encoding_, n_features_in_, feature_names_in_
+    bin_shares_, leaf_noise_, schema_, encoding_, n_features_in_, feature_names_in_
         As in `PrivateForestClassifier`.
 
     Examples
@@ -186,18 +231,34 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
         low, high = self.schema_.target_bounds
         price = purse.price(TARGET_SHARE, among=2)
         mean, deviation = look_at_target(desk, low, high, self.n_records_, price)
-        self.target_center_ = mean
+        self.target_center_, self.target_deviation_ = mean, deviation
         self.target_width_ = min(high - low, WIDTHS * deviation) if purse.private else high - low
         return TARGET_SHARE
+
+    def _described(self) -> Described:
+        scale, center = self.target_width_, self.target_center_
+        trees, values = self.forest_.trees, self.forest_.values
+        bounds = self.schema_.target_bounds
+        return Described(self.encoding_, trees, values, "number", None, center, scale, bounds)
+
+    @property
+    def score_units(self) -> tuple[float, Values]:
+        """Scores are measured from the center, in widths."""
+        return self.target_width_, np.array([self.target_center_])
+
+    def _chance(self) -> tuple[float, float]:
+        # Of targets at both ends of a range nearly every residual is clipped: the worst case.
+        return min(self.target_deviation_ / self.target_width_, 1.0) ** 2, HEARD
 
     def _loss(self) -> Loss:
         return Squared(self.target_center_, self.target_width_)
 
     def _facts(self) -> dict[str, Any]:
         place = {"target_center": self.target_center_, "target_width": self.target_width_}
-        return {**super()._facts(), **place}
+        return {**super()._facts(), **place, "target_deviation": self.target_deviation_}
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
         self.target_center_ = float(facts["target_center"])
         self.target_width_ = float(facts["target_width"])
+        self.target_deviation_ = float(facts["target_deviation"])

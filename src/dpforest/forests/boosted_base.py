@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.forests import parameters as checks
-from dpforest.forests.base import COUNT_SHARE, FEWEST_RECORDS, PrivateEstimator
+from dpforest.forests.base import COUNT_SHARE, FEWEST_RECORDS
 from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights
+from dpforest.forests.boosted_monotone import MonotoneBoosting
 from dpforest.forests.boosting import BoostedTrees, boost
 from dpforest.forests.declared import fitted, parameter
 from dpforest.forests.expectations import Worth
 from dpforest.forests.files import named, of_group
-from dpforest.forests.linear_start import linear_start
+from dpforest.forests.linear_start import linear_start, noise_of_start
 from dpforest.forests.parameters import Auto
 from dpforest.forests.plan import (
     NO_TREES,
@@ -32,16 +33,18 @@ from dpforest.forests.plan import (
     plan_boosting,
     plan_linear,
 )
+from dpforest.forests.question_plan import plan_questions
 from dpforest.losses import Loss
 from dpforest.privacy.accounts.spends import Gaussian, Price
 from dpforest.privacy.counts import total_weight
 from dpforest.privacy.desk import Desk
+from dpforest.report.notes import Notes
 from dpforest.tables.routing import add_tree_values
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
 
-class BoostedForest(PrivateEstimator):
+class BoostedForest(MonotoneBoosting):
     """What the classifier and the regressor share; not to be used by itself."""
 
     delta: float = parameter(default=1e-6, check=checks.delta)
@@ -56,14 +59,11 @@ class BoostedForest(PrivateEstimator):
 
     _least_signals: ClassVar[tuple[float, float]] = (10.0, 90.0)  # Gaussian, pure
 
-    forest_: BoostedTrees = fitted()
     plan_: BoostingPlan = fitted()
     n_records_: float = fitted()
     total_weight_: float = fitted()
     bin_weights_: tuple[NDArray[np.float64] | None, ...] = fitted()
-    feature_importances_: NDArray[np.float64] = fitted()
     _clipped: bool = fitted()
-    _n_linear_trees: int = fitted()
 
     def fit(self, X: Any, y: Any, groups: Any = None, *, sample_weight: Any = None) -> Self:
         """Train on a table, within the budget.
@@ -91,6 +91,7 @@ class BoostedForest(PrivateEstimator):
 
     def _train(self, desk: Desk, rng: np.random.Generator) -> None:
         """Count the records, choose bins, and release the trees; or go on with more trees."""
+        self._check_monotone()
         before: BoostedTrees | None = getattr(self, "forest_", None)
         share = self._prepare(desk) if before is None else Fraction(1)
         desk.encode(self.encoding_, by_feature=True)
@@ -144,6 +145,7 @@ class BoostedForest(PrivateEstimator):
         self._clipped = purse.private
         start = before
         if before is None:
+            self._start_noise = None
             linear = self._plan_linear(purse, share, asked)
             if linear.n_steps:
                 start = self._start_linearly(desk, purse, share, linear)
@@ -153,7 +155,7 @@ class BoostedForest(PrivateEstimator):
             self._grow(desk, rng, share, asked, start, 0 if before is None else self._n_grown)
         elif start is not None:
             self.plan_, self.forest_ = NO_TREES, start
-            self.feature_importances_ = np.zeros(self.n_features_in_)
+            self._keep_notes(Notes(start), [])
 
     @property
     def _n_grown(self) -> int:
@@ -170,10 +172,12 @@ class BoostedForest(PrivateEstimator):
     ) -> None:
         """Spend the share on trees, on top of a linear start and of trees grown before."""
         purse = Purse(float(self.epsilon), float(self.delta))
+        questions = plan_questions(purse, self._loss(), self.total_weight_, self.n_features_in_)
+        for_choices, share = share * questions.share, share * (1 - questions.share)
         loss = on_grid(self._loss(), purse, purse.price(share), steps=1)
         any_numeric = not self.encoding_.feature_bins.categorical.all()
         facts = self.total_weight_, self.n_features_in_, any_numeric
-        plan = plan_boosting(purse, share, loss, *facts, asked)
+        plan = questions.joined_to(plan_boosting(purse, share, loss, *facts, asked))
         if self.learning_rate == "auto":
             # The new trees' noise joins that of the old: as if both were one average.
             part = plan.n_trees / (plan.n_trees + n_grown)
@@ -188,10 +192,16 @@ class BoostedForest(PrivateEstimator):
             focus=plan.focus,
             memory=plan.memory,
             learnt_cuts=plan.learnt_cuts,
+            chosen_levels=plan.chosen_levels,
         )
+        choice_price = purse.price(for_choices, plan.n_choices) if plan.n_choices else None
         self.plan_ = plan
-        self.forest_ = boost(desk, grower, loss, plan, price, start)
-        self._keep_importances(grower.signal, plan.n_trees, n_grown)
+        notes, earlier = Notes(start), [self.leaf_noise_] if n_grown else []
+        constraints = self._monotone()
+        self.forest_ = boost(
+            desk, grower, loss, plan, price, choice_price, start, notes, constraints
+        )
+        self._keep_notes(notes, earlier)
 
     def _plan_linear(self, purse: Purse, share: Fraction, asked: Asked) -> LinearPlan:
         """What public facts say; whoever asks for a shape of the trees gets trees."""
@@ -206,24 +216,12 @@ class BoostedForest(PrivateEstimator):
         """Spend its part of the share on a linear model."""
         price = purse.price(share * plan.share, among=plan.n_steps)
         assert isinstance(price, Gaussian)
-        loss = on_grid(self._loss(), purse, price, self.ledger_.protection.steps)
-        return linear_start(
-            desk,
-            self.encoding_.feature_bins,
-            self.bin_weights_,
-            replace(loss, hessian_part=0.0),
-            plan,
-            self.total_weight_,
-            price,
-        )
-
-    def _keep_importances(self, signal: NDArray[np.float64], n_trees: int, n_grown: int) -> None:
-        """Shares of the signal; those of a continued model weigh by their trees."""
-        shares = signal / signal.sum() if signal.sum() > 0 else signal
-        if n_grown:
-            weighed = n_grown * self.feature_importances_ + n_trees * shares
-            shares = weighed / (n_grown + n_trees)
-        self.feature_importances_ = shares
+        steps = self.ledger_.protection.steps
+        loss = replace(on_grid(self._loss(), purse, price, steps), hessian_part=0.0)
+        self._start_noise = noise_of_start(loss, plan, self.total_weight_, price, steps)
+        bins, weights = self.encoding_.feature_bins, self.bin_weights_
+        start = linear_start(desk, bins, weights, loss, plan, self.total_weight_, price)
+        return BoostedTrees(start.trees, self._monotone().project(start.trees, start.values))
 
     def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
         """What the regressor pays to learn of its target; returns the share spent."""
@@ -235,6 +233,7 @@ class BoostedForest(PrivateEstimator):
     def _keep_bins(self, bins: PrivateBins) -> None:
         self.encoding_ = bins.encoding
         self.bin_weights_ = bins.weights
+        self.bin_shares_ = bins.shares
 
     def _check(self, groups: Any) -> None:
         super()._check(groups)
@@ -268,18 +267,6 @@ class BoostedForest(PrivateEstimator):
         """Turn scores, shape (n_outputs, n), into probabilities or targets."""
         raise NotImplementedError
 
-    def plot_importance(self, ax: Any = None) -> Any:
-        """Draw the importance of every feature; see `dpforest.report.plot_importance`."""
-        from dpforest.report import plot_importance
-
-        return plot_importance(self, ax)
-
-    def plot_effect(self, feature: str, ax: Any = None) -> Any:
-        """Draw what one feature does; see `dpforest.report.plot_effect`."""
-        from dpforest.report import plot_effect
-
-        return plot_effect(self, feature, ax)
-
     def _facts(self) -> dict[str, Any]:
         return {
             **super()._facts(),
@@ -293,9 +280,9 @@ class BoostedForest(PrivateEstimator):
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {
+            **super()._arrays(),
             **named("trees", self.forest_.trees.to_arrays()),
             "values": self.forest_.values,
-            "feature_importances": self.feature_importances_,
         }
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -306,11 +293,13 @@ class BoostedForest(PrivateEstimator):
         self._clipped = bool(facts["clipped"])
         self._n_linear_trees = int(facts["n_linear_trees"])
         weights = tuple(None if w is None else np.array(w) for w in facts["bin_weights"])
-        self._keep_bins(PrivateBins(self.encoding_, weights, 0))
+        self._keep_bins(PrivateBins(self.encoding_, weights, self.bin_shares_, 0))
         trees = ObliviousTrees.from_arrays(of_group("trees", arrays))
         self.forest_ = BoostedTrees(trees, arrays["values"].astype(np.float32))
-        self.feature_importances_ = arrays["feature_importances"]
         self.forest_.refuse_misfits(self.n_features_in_)
+        grown = self.forest_.trees[self._n_linear_trees :]
+        if self.leaf_noise_.leaf_deviations.shape != (self._n_grown, grown.n_leaves):
+            raise ValueError("the noise does not fit the leaves")
 
 
 def _unless_auto(value: Any) -> Any:

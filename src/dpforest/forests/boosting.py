@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.gradients import GradientRelease, gradient_sums
+from dpforest.privacy.questions import QuestionChoices
+from dpforest.report.notes import Notes
+from dpforest.trees.monotone import Monotone
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
@@ -63,7 +66,10 @@ def boost(
     loss: IntegerLoss,
     plan: BoostingPlan,
     price: Price,
+    choice_price: Price | None = None,
     before: BoostedTrees | None = None,
+    notes: Notes | None = None,
+    monotone: Monotone | None = None,
 ) -> BoostedTrees:
     """Release round after round of trees, each fitted to what those before left over.
 
@@ -77,22 +83,42 @@ def boost(
     plan : BoostingPlan
     price : Pure or Gaussian
         Of one tree.
+    choice_price : Pure or Gaussian, optional
+        Of one choice of a question, where the plan has any.
     before : BoostedTrees, optional
         A model to continue: a linear start, or all trees of an earlier fit.
+    notes : Notes, optional
+        Takes note of what explanations need.
+    monotone : Monotone, optional
+        Holds every tree to constraints.
     """
     desk.start_scores(loss.n_outputs)
     rounds = [] if before is None else [before]
     if before is not None:
         desk.add_to_scores(before.trees, before.values)
     label = f"trees of depth {plan.depth}, {plan.trees_per_round} a round"
-    desk.expect(sum(1 for _ in _round_sizes(plan)))
-    for n_trees in _round_sizes(plan):
+    choices = None
+    if choice_price is not None:
+        by_gradients = replace(loss, hessian_part=0.0)
+        terms = choice_price, plan.n_choices, "choices of questions"
+        choices = QuestionChoices(desk, by_gradients, *terms)
+    sizes = list(_round_sizes(plan))
+    desk.expect(len(sizes) + plan.n_choices)
+    for number, n_trees in enumerate(sizes):
+        if choices is not None and number * plan.n_choices % len(sizes) < plan.n_choices:
+            candidates = grower.candidates()
+            chosen = choices.choose(candidates)
+            grower.keep(candidates[chosen : chosen + 1])
         trees = grower.draw(n_trees, plan.depth)
         release = gradient_sums(desk, trees, loss, price, label)
+        noise_of_hessians = release.deviation * loss.gradient_unit / loss.hessian_unit
         if loss.loss.gradients_add_up_to_zero:
             release = _centred(release)
         grower.learn(trees, release.gradients, release.deviation)
         values = leaf_values(release, plan)
+        values = values if monotone is None else monotone.project(trees, values)
+        if notes is not None:
+            notes.learn(trees, values, release, noise_of_hessians)
         desk.add_to_scores(trees, values)
         rounds.append(BoostedTrees(trees, values))
     return BoostedTrees.stack(rounds)

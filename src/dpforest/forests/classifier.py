@@ -1,4 +1,4 @@
-"""What all classifiers share: labels in a score are read as ``fit`` reads them."""
+"""What all classifiers share: log-probabilities, and scores that read labels as ``fit`` does."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
+from dpforest.arrays import Values
+from dpforest.forests.lazy import also_of_sources
 from dpforest.tables.labels import encode_equal_labels
 
 
 class PrivateClassifier(ClassifierMixin):
-    """scikit-learn's mixin, with a score for labels in any container."""
+    """scikit-learn's mixin, with log-probabilities and a score for labels in any container."""
 
     classes_: Any
     predict: Any
+    predict_proba: Any
+
+    @also_of_sources
+    def predict_log_proba(self, X: Any) -> Values:
+        """The logarithm of the probability of each class, shape (n, n_classes); -inf for 0."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of records that are predicted right.

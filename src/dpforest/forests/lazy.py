@@ -16,16 +16,16 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def also_of_sources(method: Method) -> Method:
-    """Let ``predict`` or ``predict_proba`` answer a source by columns of the same kind.
+    """Let ``predict`` and its kin answer a source by columns of the same kind.
 
-    ``predict`` gives a column ``prediction``, ``predict_proba`` one for each class, by its name: a
+    ``predict`` gives a column ``prediction``, the others one for each class, by its name: a
     lazy frame of polars, Dask or Spark; of a Parquet table or a data set, a RecordBatchReader.
     """
 
     @wraps(method)
     def answer(self: Any, X: Any) -> Any:
         source = as_source(X)
-        if source is None:
+        if source is None or self._keeps_records:  # which answers, and is paid for, whole batches
             return method(self, X)
         check_is_fitted(self)
         predicting = Predicting(self, method.__name__)
@@ -42,7 +42,7 @@ class Predicting:
     ----------
     model : estimator
         Trained.
-    method : {"predict", "predict_proba"}
+    method : {"predict", "predict_proba", "predict_log_proba"}
     """
 
     def __init__(self, model: Any, method: str) -> None:
@@ -51,7 +51,7 @@ class Predicting:
     @property
     def like(self) -> dict[str, np.dtype[Any]]:
         """The names and types of the columns."""
-        if self._method == "predict_proba":
+        if self._method != "predict":
             return dict.fromkeys(map(str, self._model.classes_), np.dtype(np.float64))
         numbers = np.dtype(np.float64)
         return {"prediction": self._model.classes_.dtype if is_classifier(self._model) else numbers}

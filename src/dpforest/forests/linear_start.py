@@ -17,6 +17,7 @@ from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Gaussian
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.gradients import linear_sums
+from dpforest.report.noise_runs import DescentNoise
 from dpforest.trees.linear import LinearDesign
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import FeatureBins
@@ -66,6 +67,14 @@ def linear_start(
         desk.add_to_scores(*_as_trees(design, speed, bins))
     later /= plan.n_steps - (plan.n_steps + 1) // 2
     return BoostedTrees(*_as_trees(design, later, bins))
+
+
+def noise_of_start(
+    loss: IntegerLoss, plan: LinearPlan, n_records: float, price: Gaussian, steps: int
+) -> DescentNoise:
+    """What the noise of a linear start does to its weights; ``steps`` as in `Protection`."""
+    rate = STEP / (n_records * loss.loss.largest_hessian)
+    return DescentNoise.of_steps(plan.n_steps, rate, MOMENTUM, loss.bound * steps / price.mu)
 
 
 def _as_trees(

@@ -29,6 +29,8 @@ from dpforest.privacy.desk import Desk
 from dpforest.privacy.leaves import LeafQuestion, leaf_counts
 from dpforest.privacy.populations import Cells
 from dpforest.privacy.workloads import Answers, Question, answer_workloads
+from dpforest.report.explained import Explained
+from dpforest.report.leaf_shares import noise_of_counts, shared_chance, shares_of_leaves
 from dpforest.tables.folded import FoldedEncoding
 from dpforest.tables.routing import add_leaf_values
 from dpforest.trees.structure import Forest
@@ -179,6 +181,26 @@ class MatrixForestClassifier(MatrixForest):
         """The class with the most votes."""
         votes = self.votes(X)
         return np.asarray(self.classes_[votes.argmax(axis=1)])
+
+    def _explained(self) -> Explained:
+        """Noise of all trees was made together; each leaf's deviation says how large it is.
+
+        Next to it are forests that count records of no meaning, by chance and through the noise.
+        """
+        forest, counts, deviations = self.forest_, self.leaf_values_, self.leaf_deviations_
+        total = counts.sum(axis=1)
+        bins = self.encoding_.n_bins, self.encoding_.n_values
+        shares = shares_of_leaves(forest, total, *bins)
+        classes = np.maximum(counts.sum(axis=0), 0.0) + 1e-300
+        chance = shared_chance(forest, shares, float(total.sum()) / forest.n_trees)
+        expected = total[:, None] * classes / classes.sum()
+        null = [
+            class_votes(expected + noise, deviations, self.prior_, self.voting)[:, 0]
+            for noise in noise_of_counts(chance, deviations, classes / classes.sum())
+        ]
+        table = class_votes(counts, deviations, self.prior_, self.voting) / forest.n_trees
+        null_table = np.column_stack(null) / forest.n_trees
+        return Explained(self.schema_.feature_names, forest, table, shares, null_table)
 
     def _check(self, groups: Any) -> None:
         super()._check(groups)

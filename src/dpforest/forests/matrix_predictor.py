@@ -143,8 +143,7 @@ class MatrixForestPredictor(MatrixForest):
         with _ONE_BATCH_AT_A_TIME:
             if batch not in self._answered:
                 self._answered[batch] = self._answer(bins)
-                if self.verbose:
-                    print(self.ledger_.explain())
+                self._tell()
             return self._answered[batch].copy()
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -165,6 +164,9 @@ class MatrixForestPredictor(MatrixForest):
     ) -> NoReturn:
         """Refuse: the predictor holds the records, and a copy could spend its budget twice."""
         raise TypeError(KEPT_IN_ONE_PLACE)
+
+    def _explained(self) -> NoReturn:
+        raise AttributeError("answers were released and no trees: train a MatrixForestClassifier")
 
     def __getstate__(self) -> dict[str, Any]:
         if hasattr(self, "_desk"):

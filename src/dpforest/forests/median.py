@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from dpforest.arrays import Values
+from dpforest.export import Described
 from dpforest.forests.class_weights import WeighingLeaves
 from dpforest.forests.declared import one_of, parameter
 from dpforest.forests.expectations import Worth
@@ -166,6 +167,12 @@ class MedianForestRegressor(RegressorMixin, MedianForest):
         low, high = self.schema_.target_bounds
         total = add_leaf_values(self.forest_, bins, self.leaf_values_, self.n_jobs)[:, 0]
         return np.asarray(low + (high - low) * total / self.forest_.n_trees)
+
+    def _described(self) -> Described:
+        low, high = self.schema_.target_bounds
+        unit, bounds = (high - low) / self.forest_.n_trees, (low, high)
+        forest, values = self.forest_, self.leaf_values_
+        return Described(self.encoding_, forest, values, "number", None, low, unit, bounds)
 
     def _target(self) -> tuple[float, float]:
         return self.schema_.target_bounds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, Literal
@@ -140,3 +140,14 @@ def choice(*choices: Any) -> Check:
 def optional(check: Check) -> Check:
     """None, or what another check asks."""
     return lambda name, value: None if value is None else check(name, value)
+
+
+def signs(name: str, value: Any) -> None:
+    """None, or a dictionary from texts to -1, 0 and 1."""
+    if value is None:
+        return
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise TypeError(f"{name} must be a dictionary by the names of features, or None")
+    odd = {key: sign for key, sign in value.items() if sign not in (-1, 0, 1)}
+    if odd:
+        raise ValueError(f"{name}: expected 1, 0 or -1, got {odd}")

@@ -88,6 +88,10 @@ class BoostingPlan:
         Added too, divided by the number of leaves.
     learnt, focus, memory, learnt_cuts : float
         How features and cuts are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`.
+    n_choices : int
+        Questions that are chosen, rather than drawn, spread evenly over the rounds.
+    chosen_levels : int
+        Levels of a tree that ask them.
     """
 
     n_trees: int
@@ -100,6 +104,8 @@ class BoostingPlan:
     focus: float
     memory: float
     learnt_cuts: float
+    n_choices: int = 0
+    chosen_levels: int = 0
 
 
 #: Where all went into a linear model.

@@ -9,7 +9,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 import dpforest
@@ -95,16 +94,15 @@ def file_facts(model: SavedEstimator, path: Path, key: str | Path | None) -> Fil
 
 def importances_of(model: Any) -> dict[str, Importance]:
     """Importances by feature, with intervals where a model has them; empty where it has none."""
-    if not model._complete or not hasattr(model, "feature_importances_"):
+    if not model._complete:
         return {}
-    values = np.asarray(model.feature_importances_, np.float64).tolist()
-    found = [Importance(value) for value in values]
-    if hasattr(model, "importances"):
+    try:
         told = model.importances()
-        found = [
-            Importance(*map(float, each))
-            for each in zip(told.value, told.low, told.high, strict=True)
-        ]
+    except AttributeError:  # there are no trees to have any
+        return {}
+    found = [
+        Importance(*map(float, each)) for each in zip(told.value, told.low, told.high, strict=True)
+    ]
     return dict(zip(model.schema_.feature_names, found, strict=True))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 import dpforest
@@ -17,6 +17,7 @@ from dpforest.exceptions import ModelFileError
 from dpforest.forests.declared import Declared, fitted
 from dpforest.forests.files import SavedModel, read_model, write_model
 from dpforest.forests.provenance import Provenance
+from dpforest.forests.shown import ShownEstimator
 from dpforest.privacy.accounts.budget import Budget
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.reservation import ReservedLedger
@@ -31,7 +32,7 @@ ESTIMATORS: dict[str, type[SavedEstimator]] = {}
 """Every estimator that can be saved, by its name."""
 
 
-class SavedEstimator(Declared, BaseEstimator):
+class SavedEstimator(Declared, ShownEstimator):
     """An estimator that can be written to a file; a family adds its own facts and arrays."""
 
     schema_: Schema = fitted()

@@ -45,6 +45,7 @@ class Squared(Loss):
     memory: ClassVar[float] = 0.95
     learnt_cuts: ClassVar[float] = 0.9
     small_rounds: ClassVar[bool] = True
+    chosen_questions: ClassVar[bool] = True
 
     center: float = 0.0
     width: float = 1.0

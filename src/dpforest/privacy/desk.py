@@ -1,8 +1,8 @@
 """The desk: where records, the ledger and the secret draws meet, and nothing else.
 
 The verbs of the room are functions over a desk, a file an idea: `counts`, `errors`, `gradients`,
-`leaves`, `median_splits`, `greedy_splits`, `workloads`. Each does three things in order: debit,
-total, release with the deviation of its noise.
+`leaves`, `median_splits`, `greedy_splits`, `questions`, `workloads`. Each does three things in
+order: debit, total, release with the deviation of its noise.
 
 Everything is proved for one added or removed record and then scaled by ``protection.steps``, the
 number of such steps between two neighbouring tables (2 when a record is replaced, m when a person

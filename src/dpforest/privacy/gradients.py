@@ -13,8 +13,8 @@ from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Branch, Gaussian, Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
+from dpforest.records.gradient_sums import GradientSums
 from dpforest.records.linear_sums import LinearSums
-from dpforest.records.statistics import GradientSums
 from dpforest.trees.linear import LinearDesign
 from dpforest.trees.oblivious import ObliviousTrees
 

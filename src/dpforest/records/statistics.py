@@ -8,14 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.losses import IntegerLoss
-from dpforest.records import counting_kernels, gradient_kernels, histogram_kernels
-from dpforest.records.blocks import NO_WEIGHTS, Block, front, seen_leaves
-from dpforest.tables import routing_kernels
-from dpforest.trees.oblivious import ObliviousTrees
+from dpforest.records import counting_kernels, histogram_kernels
+from dpforest.records.blocks import Block, seen_leaves
 from dpforest.trees.structure import Forest, Sampling
-
-DERIVATIVES_AT_ONCE = 1 << 15  # numbers that stay in the second-level cache
 
 
 class Statistic(Protocol):
@@ -201,47 +196,6 @@ class BinCounts:
         """Add the records of each bin."""
         for row, feature in zip(total, self.features, strict=True):
             counting_kernels.count_bins(block.bins[:, feature], row)
-
-
-@dataclass(frozen=True)
-class GradientSums:
-    """The gradient and Hessian of the loss of each record, in its leaf of each oblivious tree.
-
-    Where records have weights, both are multiplied by the record's, after clipping.
-
-    Parameters
-    ----------
-    trees : ObliviousTrees
-    loss : IntegerLoss
-        The loss, and the integer grid of its derivatives.
-    """
-
-    trees: ObliviousTrees
-    loss: IntegerLoss
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Trees by leaves by outputs by 2: gradient, Hessian."""
-        return (self.trees.n_trees, self.trees.n_leaves, self.loss.n_outputs, 2)
-
-    def add(self, block: Block, total: NDArray[np.int64]) -> None:
-        """Add the gradients and Hessians, on the integer grid of the loss."""
-        loss, n_outputs, n_trees = self.loss, self.loss.n_outputs, self.trees.n_trees
-        n_rows = max(gradient_kernels.WIDE_BLOCK, DERIVATIVES_AT_ONCE // n_outputs)
-        most = min(n_rows, len(block.target))
-        numbers, curvatures = np.empty(n_outputs * most), np.empty(most)
-        bytes_ = np.empty(n_trees * most, np.uint8)
-        trees, limits = self.trees.routing_arrays, loss.limits
-        for piece in block.pieces(n_rows):
-            assert piece.scores is not None
-            n = len(piece.target)
-            slopes, leaves = front(numbers, n_outputs, n), front(bytes_, n_trees, n)
-            loss.loss.derivatives(piece.scores, piece.target, slopes, curvatures[:n])
-            routing_kernels.find_oblivious_leaves(piece.bins.T, trees, leaves)
-            weights = NO_WEIGHTS if piece.weight is None else piece.weight
-            gradient_kernels.sum_gradients(
-                slopes, curvatures[:n], weights, limits, loss.norm, leaves, total
-            )
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dpforest.report.effects import FeatureEffect, feature_effect
+from dpforest.report.contributions import Contributions
+from dpforest.report.effects import FeatureEffect, feature_effect, pair_effect
 
 if TYPE_CHECKING:
     from dpforest.forests.boosted_base import BoostedForest
+    from dpforest.forests.explaining import ExplainedEstimator
 
 MOST_TICKS = 8
 
 
-def plot_importance(model: BoostedForest, ax: Any = None) -> Any:
+def plot_importance(model: ExplainedEstimator, ax: Any = None) -> Any:
     """Draw the importance of every feature as a bar, the largest on top.
 
     Parameters
     ----------
-    model : PrivateForestClassifier or PrivateForestRegressor
+    model : estimator
         Fitted.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
@@ -30,13 +32,14 @@ def plot_importance(model: BoostedForest, ax: Any = None) -> Any:
     matplotlib Axes
     """
     check_is_fitted(model, "ledger_")
-    importances = model.feature_importances_
-    ax = axes_or_new(ax, height=1.0 + 0.3 * len(importances))
-    order = np.argsort(importances, kind="stable")
-    names = [model.schema_.feature_names[j] for j in order]
-    ax.barh(range(len(order)), importances[order])
+    found = model.importances()
+    ax = axes_or_new(ax, height=1.0 + 0.3 * len(found.value))
+    order = np.argsort(found.value, kind="stable")
+    names = [found.names[j] for j in order]
+    reach = np.maximum([found.value - found.low, found.high - found.value], 0.0)[:, order]
+    ax.barh(range(len(order)), found.value[order], xerr=reach, ecolor="grey")
     ax.set_yticks(range(len(order)), names)
-    ax.set_xlabel("importance (share of the released signal)")
+    ax.set_xlabel("importance (share of what moves the score, less the noise)")
     return ax
 
 
@@ -62,11 +65,21 @@ def plot_effect(model: BoostedForest, feature: str, ax: Any = None) -> Any:
     effect = feature_effect(model, feature)
     ax = axes_or_new(ax, height=3.5)
     lines, ylabel = _lines(model, effect)
-    for label, answers in lines.items():
+    for label, (answers, low, high) in lines.items():
+        places = np.arange(len(answers))
         if effect.edges is None:
-            ax.plot(range(len(answers)), answers, "o", label=label)
+            (drawn,) = ax.plot(places, answers, "o", label=label)
+            ax.vlines(places, low, high, color=drawn.get_color(), alpha=0.4)
         else:
-            ax.stairs(answers, np.arange(len(answers) + 1), baseline=None, label=label, lw=2)
+            drawn = ax.stairs(
+                answers, np.arange(len(answers) + 1), baseline=None, label=label, lw=2
+            )
+            band = (
+                np.append(places, len(answers)),
+                np.append(low, low[-1]),
+                np.append(high, high[-1]),
+            )
+            ax.fill_between(*band, step="post", alpha=0.2, color=drawn.get_edgecolor())
     if len(lines) > 1:
         ax.legend()
     _set_ticks(ax, effect)
@@ -75,14 +88,69 @@ def plot_effect(model: BoostedForest, feature: str, ax: Any = None) -> Any:
     return ax
 
 
+def plot_contributions(parts: Contributions, record: int, output: int = 0, ax: Any = None) -> Any:
+    """Draw what each feature contributes to the score of one record, the largest on top.
+
+    Parameters
+    ----------
+    parts : Contributions
+    record : int
+        Its place.
+    output : int, default=0
+        The class, where there are more than two.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    values = parts.values[record] if parts.values.ndim == 2 else parts.values[record, :, output]
+    ax = axes_or_new(ax, height=1.0 + 0.3 * len(values))
+    order = np.argsort(np.abs(values), kind="stable")
+    names = [f"{parts.names[j]} = {parts.data[record, j]}" for j in order]
+    ax.barh(range(len(order)), values[order])
+    ax.set_yticks(range(len(order)), names)
+    ax.axvline(0.0, color="grey", lw=1)
+    ax.set_xlabel("contribution to the score")
+    return ax
+
+
+def plot_pair(model: BoostedForest, first: str, second: str, ax: Any = None) -> Any:
+    """Draw what two features do to the score together, beyond what each does alone.
+
+    Parameters
+    ----------
+    model : PrivateForestClassifier or PrivateForestRegressor
+        Fitted; of the first class where there are more than two.
+    first, second : str
+        The names of two features.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    table = pair_effect(model, first, second).interaction[0].T
+    ax = axes_or_new(ax, height=4.0)
+    reach = max(float(np.abs(table).max()), 1e-12)
+    image = ax.imshow(table, origin="lower", aspect="auto", cmap="RdBu_r", vmin=-reach, vmax=reach)
+    ax.figure.colorbar(image, ax=ax, label="interaction in the score")
+    ax.set_xlabel(f"{first} (bin)")
+    ax.set_ylabel(f"{second} (bin)")
+    return ax
+
+
 def _lines(model: BoostedForest, effect: FeatureEffect) -> tuple[dict[str, Any], str]:
     """What to draw, by name, and what it is: the second of two classes says it all."""
     target = model.schema_.target
     assert target is not None
+    all_three = np.stack([effect.answers, effect.low, effect.high])
     if target.classes is None:
-        return {target.name: effect.answers}, f"mean {target.name}"
+        return {target.name: all_three}, f"mean {target.name}"
     names = [str(name) for name in target.classes]
-    lines = dict(zip(names, effect.answers.T, strict=True))
+    lines = dict(zip(names, all_three.transpose(2, 0, 1), strict=True))
     if len(names) > 2:
         return lines, f"probability of {target.name}"
     return {names[1]: lines[names[1]]}, f"probability of {target.name} {names[1]}"

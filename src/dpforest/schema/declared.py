@@ -54,7 +54,7 @@ class Schema:
     True
     """
 
-    features: tuple[Feature, ...]
+    features: Sequence[Feature]
     target: Target | None = None
     ledger: "Ledger | None" = field(default=None, compare=False, repr=False)
 

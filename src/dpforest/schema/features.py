@@ -1,17 +1,17 @@
 """The parts of a schema: numeric and categorical features, and the target."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpforest.exceptions import SchemaError
 from dpforest.schema.categories import Category, check_categories
 
-MAX_CATEGORIES = 255
+MAX_CATEGORIES = 100_000
 MAX_CUTS = 254
 LEAST_TARGET_RANGE = 1e-280  # targets are counted in whole steps of it, of more than 0 each
 
@@ -35,6 +35,17 @@ class NumericFeature:
     high: float
     integer: bool = False
     cuts: tuple[float, ...] | None = None
+
+    if TYPE_CHECKING:  # lists will do, and are kept as tuples
+
+        def __init__(
+            self,
+            name: str,
+            low: float,
+            high: float,
+            integer: bool = False,
+            cuts: Sequence[float] | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         where = feature_where(self.name)
@@ -61,10 +72,12 @@ class NumericFeature:
 
 @dataclass(frozen=True, slots=True)
 class CategoricalFeature:
-    """One of a public list of at most 255 categories.
+    """One of a public list of categories.
 
-    A value that is not on the list is "unseen" and has a bin of its own. Texts match texts
-    exactly; numbers, booleans and texts that spell them match by value (1, 1.0, True and "1").
+    Up to 255 have a bin each; more of them share 254 bins, by a public hash of their texts, which
+    costs nothing (at most 100,000 may be listed). A value that is not on the list is "unseen" and
+    has a bin of its own. Texts match texts exactly; numbers, booleans and texts that spell them
+    match by value (1, 1.0, True and "1").
 
     Examples
     --------
@@ -74,6 +87,10 @@ class CategoricalFeature:
 
     name: str
     categories: tuple[Category, ...]
+
+    if TYPE_CHECKING:  # lists will do, and are kept as tuples
+
+        def __init__(self, name: str, categories: Sequence[Category]) -> None: ...
 
     def __post_init__(self) -> None:
         where = feature_where(self.name)
@@ -109,6 +126,16 @@ class Target:
     classes: tuple[Category, ...] | None = None
     low: float | None = None
     high: float | None = None
+
+    if TYPE_CHECKING:  # lists will do, and are kept as tuples
+
+        def __init__(
+            self,
+            name: str = "target",
+            classes: Sequence[Category] | None = None,
+            low: float | None = None,
+            high: float | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         where = f"target {check_name(self.name, 'target')!r}"

@@ -8,7 +8,7 @@ from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +18,7 @@ from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.given_targets import check_y
 from dpforest.forests.inner_fits import warn_of_inner_fits
 from dpforest.forests.provenance import schema_digest
+from dpforest.forests.shown import ShownEstimator
 from dpforest.forests.spending import SharedBudget, spending
 from dpforest.privacy.accounts.budget import Budget
 from dpforest.privacy.accounts.ledger import Ledger
@@ -33,7 +34,7 @@ from dpforest.search.plan import Method, SearchPlan, Shares, plan_search
 from dpforest.search.trials import Chosen, Trials
 
 
-class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
+class PrivateSearchCV(MetaEstimatorMixin, ShownEstimator):
     """Choose between settings of a private model; all that is read of the records is paid for.
 
     Each record (or person) is in the training part or in the hold-out part, by a coin of its own.
@@ -158,6 +159,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             ledger.debit(plan.entry)  # all of it, before the first trial reads a record
             found = Trials(self.estimator, candidates, plan, parts, ledger, structure).run()
             self._keep(found, candidates)
+        self._tell()
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -168,6 +170,11 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, by the chosen model."""
         return np.asarray(self._model.predict_proba(X))
+
+    @available_if(lambda search: is_classifier(search.estimator))  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of the probabilities of the classes, by the chosen model."""
+        return np.asarray(self._model.predict_log_proba(X))
 
     def score(self, X: Any, y: Any) -> float:
         """Score the chosen model on records that are not private; see `dpforest.evaluate`."""

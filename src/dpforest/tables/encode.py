@@ -2,10 +2,10 @@
 
 A numeric value falls into bin b when exactly b cuts lie below it, so ``value <= cuts[b]`` just
 when ``bin <= b``. Values beyond the bounds are clipped to them. After the bins of values comes
-one for missing values and, for categories, one for unseen values.
+one for missing values and, for categories, one for unseen values. More than 255 categories share
+bins (`dpforest.tables.grouping`).
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +18,9 @@ from dpforest.exceptions import SchemaError
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema
 from dpforest.schema.categories import Category, CategoryIndex, is_missing
 from dpforest.tables.binning_kernels import bin_columns, match_numbers
+from dpforest.tables.cuts import even_scale, public_cuts
 from dpforest.tables.frames import Column, Frame, as_column
+from dpforest.tables.grouping import count_groups, group_categories
 from dpforest.tables.threads import map_rows
 from dpforest.trees.structure import FeatureBins
 
@@ -84,7 +86,7 @@ class Encoding:
         """Bins of values, a feature; the bin of missing values comes next."""
         return np.array(
             [
-                cuts.size + 1 if cuts is not None else len(feature.categories)  # type: ignore[union-attr]
+                cuts.size + 1 if cuts is not None else count_groups(feature.categories)  # type: ignore[union-attr]
                 for feature, cuts in zip(self.schema.features, self.cuts, strict=True)
             ]
         )
@@ -100,6 +102,15 @@ class Encoding:
     def n_bins(self) -> NDArray[np.int64]:
         """All bins, a feature: of values, missing and, for categories, unseen."""
         return np.maximum(self.n_values, self.unseen) + 1
+
+    @cached_property
+    def category_bins(self) -> dict[int, NDArray[np.uint8]]:
+        """By categorical feature: the bins of its categories, of unseen values and of missing."""
+        return {
+            j: np.array([*group_categories(f.categories), self.unseen[j], self.n_values[j]], "u1")
+            for j, f in enumerate(self.schema.features)
+            if isinstance(f, CategoricalFeature)
+        }
 
     @cached_property
     def feature_bins(self) -> FeatureBins:
@@ -140,10 +151,8 @@ class Encoding:
             if self.cuts[j] is None:
                 feature = self.schema.features[j]
                 assert isinstance(feature, CategoricalFeature)
-                missing, unseen = int(self.n_values[j]), int(self.unseen[j])
-                out[:, j] = match_categories(
-                    frame.series(j), feature.categories, missing, unseen, n_jobs
-                )
+                found = match_categories(frame.series(j), feature.categories, n_jobs=n_jobs)
+                out[:, j] = self.category_bins[j][found]
             elif table is None:
                 numbers = frame.series(j).numbers()[:, np.newaxis]
                 self._bin_numbers(numbers, [0], out, [j], n_jobs)
@@ -187,7 +196,7 @@ class Encoding:
             if cuts is not None and isinstance(feature, NumericFeature):
                 padded[j, 1 : cuts.size + 1] = cuts
                 n_cuts[j], lows[j] = cuts.size, feature.low
-                scales[j] = _even_scale(cuts, feature)
+                scales[j] = even_scale(cuts, feature)
         return padded, n_cuts, lows, scales
 
 
@@ -200,30 +209,6 @@ def check_columns(frame: Frame, schema: Schema, n_jobs: int | None = None) -> No
             match_categories(frame.series(j), feature.categories, 0, 0, n_jobs)
         else:
             frame.series(j).numbers()
-
-
-def public_cuts(feature: NumericFeature, max_bins: int) -> NDArray[np.float64]:
-    """Return the cuts of a feature that follow from the schema alone."""
-    if feature.cuts is not None:
-        return np.array(feature.cuts, dtype=np.float64)
-    low, high = feature.low, feature.high
-    if feature.integer and high - low + 1 <= max_bins:
-        return np.arange(low, high) + 0.5
-    cuts = np.linspace(low, high, max_bins + 1)[1:-1]
-    if feature.integer:
-        cuts = np.floor(cuts) + 0.5
-    # Bounds a few units in the last place apart leave no room for so many cuts.
-    cuts = np.unique(cuts)
-    return cuts[(cuts >= low) & (cuts < high)]
-
-
-def _even_scale(cuts: NDArray[np.float64], feature: NumericFeature) -> float:
-    """Cuts in a unit, if a guess of the bin by it is off by at most one; else 0."""
-    scale = (cuts.size + 1) / (feature.high - feature.low)
-    if not cuts.size or not math.isfinite(scale):
-        return 0.0
-    guesses = (cuts - feature.low) * scale
-    return scale if np.abs(guesses - np.arange(1, cuts.size + 1)).max() < 0.99 else 0.0
 
 
 def match_categories(

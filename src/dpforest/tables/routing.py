@@ -67,6 +67,20 @@ def find_leaves(
     return out.T.astype(np.int64)
 
 
+def find_oblivious_leaves(
+    trees: ObliviousTrees, bins: NDArray[np.uint8], n_jobs: int | None = None
+) -> NDArray[np.int64]:
+    """For each record, its leaf number in each oblivious tree, shape (n, n_trees)."""
+    out = np.empty((trees.n_trees, len(bins)), np.uint8)
+    arrays = trees.routing_arrays
+    map_rows(
+        lambda rows: kernels.find_oblivious_leaves(bins[rows].T, arrays, out[:, rows]),
+        len(bins),
+        n_jobs,
+    )
+    return out.T.astype(np.int64)
+
+
 def add_tree_values(
     trees: ObliviousTrees,
     bins: NDArray[np.uint8],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,9 @@ from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import FeatureBins
 
 CUT_FOCUS = 2.0  # the power of a cut's signal with which it is drawn
+QUESTIONS = 16  # of a feature, among which one is chosen
+KEPT = 8  # of the questions that were chosen, the last
+ASKING = 0.6  # of the trees of a round ask them; what is smooth needs the variety of the others
 FEW_CATEGORIES = 3  # one against the rest up to here; random halves beyond
 
 
@@ -33,6 +38,8 @@ class ObliviousGrower:
         fitted shows no more, so old signal misleads.
     learnt_cuts : float
         How far cuts are drawn by what they showed, rather than by the cut weights alone.
+    chosen_levels : int
+        Levels that ask questions which were chosen, once there are some, in most trees of a round.
 
     Notes
     -----
@@ -51,6 +58,7 @@ class ObliviousGrower:
         focus: float,
         memory: float = 1.0,
         learnt_cuts: float = 0.0,
+        chosen_levels: int = 0,
     ) -> None:
         self._bins = bins
         self._rng = rng
@@ -58,6 +66,8 @@ class ObliviousGrower:
         self._focus = focus
         self._memory = memory
         self._learnt_cuts = learnt_cuts
+        self._chosen_levels = chosen_levels
+        self._chosen: deque[ObliviousTrees] = deque(maxlen=KEPT)
         self._cut_weights = np.zeros((len(bins), 256))
         for shares, weights in zip(self._cut_weights, cut_weights, strict=True):
             if weights is not None and len(weights):
@@ -75,21 +85,23 @@ class ObliviousGrower:
 
     def draw(self, n_trees: int, depth: int) -> ObliviousTrees:
         """Draw the trees of a round."""
-        feature = self._draw_features(n_trees, depth)
-        n_values = self._bins.n_values[feature]
-        bin_ = np.arange(256)
-        uniform = self._rng.random((n_trees, depth, 1))
-        cut = (self._shares_up_to_a_cut()[feature] < uniform).sum(axis=2, keepdims=True)
-        goes_right = bin_ > cut
-        level = np.nonzero(self._bins.categorical[feature])
-        if len(level[0]):
-            goes_right[level] = self._split_categories(n_values[level])
-        # Missing, unseen and beyond: a coin, the same for all bins that are no values.
-        coin = self._rng.random((n_trees, depth, 1)) < 0.5
-        goes_right = np.where(bin_ >= n_values[:, :, None], coin, goes_right)
-        return ObliviousTrees(
-            feature.astype(np.int32), goes_right, np.full(n_trees, depth, np.int32)
-        )
+        trees = self._ask(self._draw_features(n_trees, depth))
+        n_levels = min(self._chosen_levels, len(self._chosen), depth)
+        if n_levels:
+            n_asking = round(ASKING * n_trees)
+            which = self._rng.random((n_asking, len(self._chosen))).argsort(axis=1)[:, :n_levels]
+            chosen = ObliviousTrees.stack(list(self._chosen))
+            trees.feature[:n_asking, :n_levels] = chosen.feature[which, 0]
+            trees.goes_right[:n_asking, :n_levels] = chosen.goes_right[which, 0]
+        return trees
+
+    def candidates(self) -> ObliviousTrees:
+        """Draw questions of every feature, as trees of depth 1, for a choice among them."""
+        return self._ask(np.repeat(np.flatnonzero(self._usable), QUESTIONS)[:, None])
+
+    def keep(self, question: ObliviousTrees) -> None:
+        """Take a question that was chosen: some levels of the trees ask one of the last ones."""
+        self._chosen.append(question)
 
     def learn(self, trees: ObliviousTrees, gradients: Values, deviation: float) -> None:
         """Take note of the released leaf sums of some trees, shape (trees, leaves, outputs)."""
@@ -143,6 +155,24 @@ class ObliviousGrower:
         up_to = np.cumsum(shares, axis=1)
         # Past the last cut all shares are in, whatever rounding says; categories have no cuts.
         return np.where(self._last_cut <= np.arange(256), 1.0, up_to)
+
+    def _ask(self, feature: NDArray[np.int64]) -> ObliviousTrees:
+        """Draw a question for every level, about the feature that is given for it."""
+        n_trees, depth = feature.shape
+        n_values = self._bins.n_values[feature]
+        bin_ = np.arange(256)
+        uniform = self._rng.random((n_trees, depth, 1))
+        cut = (self._shares_up_to_a_cut()[feature] < uniform).sum(axis=2, keepdims=True)
+        goes_right = bin_ > cut
+        level = np.nonzero(self._bins.categorical[feature])
+        if len(level[0]):
+            goes_right[level] = self._split_categories(n_values[level])
+        # Missing, unseen and beyond: a coin, the same for all bins that are no values.
+        coin = self._rng.random((n_trees, depth, 1)) < 0.5
+        goes_right = np.where(bin_ >= n_values[:, :, None], coin, goes_right)
+        return ObliviousTrees(
+            feature.astype(np.int32), goes_right, np.full(n_trees, depth, np.int32)
+        )
 
     def _draw_features(self, n_trees: int, depth: int) -> NDArray[np.int64]:
         """Different features for the levels of a tree, as long as there are enough."""

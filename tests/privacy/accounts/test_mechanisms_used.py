@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest.privacy.accounts.accounting import mu_of_discrete_gaussian
+from dpforest.privacy.accounts.bounded_range import BoundedRange
 from dpforest.privacy.accounts.mechanisms_used import (
     AsPrinted,
     DiscreteGaussian,
@@ -31,6 +32,7 @@ mechanisms = st.one_of(
     st.builds(DiscreteLaplace, amounts, st.integers(1, 1000)),
     st.builds(DiscreteGaussian, st.fractions(17, 10**9), st.floats(0.1, 1e6)),
     st.builds(Selection, st.text(max_size=9), amounts | st.just(math.inf), st.integers(1, 9)),
+    st.builds(BoundedRange, amounts | st.just(math.inf), st.integers(1, 1000)),
     st.builds(Threshold, amounts, st.integers(1, 9), st.fractions(0, Fraction(1, 2))),
     st.builds(AsPrinted, amounts),
     st.just(Public()),

@@ -29,6 +29,19 @@ def test_a_choice_is_made_as_it_was_asked_for(monkeypatch, monotone, weights):
     assert drawn == (([1, 2, 3],), {**asked, "bits": draws.bits, "weights": weights})
 
 
+@pytest.mark.parametrize("rate", [Fraction(1, 7), Fraction(3)])
+def test_a_choice_at_a_rate_has_odds_of_the_rate(rate):
+    """Twice 8,000 candidates a unit apart: 5 standard deviations, fixed seed."""
+    pairs = np.tile([0, 1], (8_000, 1))
+    share = Draws(1).exponential_at(pairs, rate).mean()
+    expected = 1 / (1 + np.exp(-float(rate)))
+    assert abs(share - expected) < 5 * np.sqrt(expected * (1 - expected) / 8_000)
+
+
+def test_an_infinite_rate_takes_the_best():
+    assert Draws(1).exponential_at(np.array([3, 9, 8]), np.inf) == 1
+
+
 def test_without_a_seed_the_draws_are_secret():
     assert not Draws().reproducible
     assert Draws(0).reproducible

@@ -9,9 +9,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 from dpforest.privacy.accounts.accounting import mu_of_discrete_gaussian
+from dpforest.privacy.accounts.bounded_range import BoundedRange
 from dpforest.privacy.accounts.spends import Amount, Approximate, Gaussian, Pure, exact
 from dpforest.privacy.accounts.trainings import Training
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
@@ -236,16 +237,10 @@ class Public:
 
 
 Mechanism = (
-    DiscreteLaplace | DiscreteGaussian | Selection | Threshold | OfTree | AsPrinted | Public
-    | Training
+    DiscreteLaplace | DiscreteGaussian | Selection | BoundedRange | Threshold
+    | OfTree | AsPrinted | Public | Training
 )  # fmt: skip
-_BY_NAME: dict[str, type[Mechanism]] = {
-    kind.__name__: kind
-    for kind in (
-        DiscreteLaplace, DiscreteGaussian, Selection, Threshold, OfTree, AsPrinted, Public,
-        Training,
-    )
-}  # fmt: skip
+_BY_NAME: dict[str, type[Mechanism]] = {kind.__name__: kind for kind in get_args(Mechanism)}
 
 
 def mechanism_to_dict(made: Mechanism) -> dict[str, Any]:

@@ -1,0 +1,127 @@
+"""What the flagship's forests say of themselves, from what they released."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import astuple
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpforest.arrays import Values
+from dpforest.forests.base import PrivateEstimator
+from dpforest.forests.boosting import BoostedTrees
+from dpforest.forests.declared import fitted
+from dpforest.losses import Loss
+from dpforest.report import Contributions, contributions, plot_effect
+from dpforest.report.explained import Explained
+from dpforest.report.noise_runs import DescentNoise, LeafNoise, noise_values
+from dpforest.report.notes import Notes
+from dpforest.trees.linear import LinearDesign
+from dpforest.trees.unfolding import leaf_table, unfold
+
+
+class ExplainedBoosting(PrivateEstimator):
+    """A boosted forest that explains itself; not to be used by itself."""
+
+    forest_: BoostedTrees = fitted()
+    bin_shares_: tuple[NDArray[np.float64] | None, ...] = fitted()
+    bin_weights_: tuple[NDArray[np.float64] | None, ...] = fitted()
+    leaf_noise_: LeafNoise = fitted()
+    total_weight_: float = fitted()
+    _n_linear_trees: int = fitted()
+    _start_noise: DescentNoise | None = fitted()
+
+    @property
+    def released_shares(self) -> tuple[NDArray[np.float64], ...]:
+        """The share of the records in each bin of each feature, as far as released numbers say."""
+        return tuple(shares for shares in self.bin_shares_ if shares is not None)
+
+    def _keep_notes(self, notes: Notes, earlier: list[LeafNoise]) -> None:
+        """Keep what explanations need; nothing here may fail, as the budget is spent."""
+        self.leaf_noise_ = LeafNoise.stack([*earlier, *notes.noise])
+        if not all(s is not None and len(s) == n for s, n in self._shares_and_bins()):
+            encoding = self.encoding_
+            self.bin_shares_ = notes.shares(
+                self._loss(), encoding.n_bins, encoding.n_values, self.bin_shares_
+            )
+
+    def _shares_and_bins(self) -> Iterable[tuple[NDArray[np.float64] | None, int]]:
+        return zip(self.bin_shares_, self.encoding_.n_bins.tolist(), strict=True)
+
+    def noise_forest(self) -> BoostedTrees:
+        """The same trees, had they learnt from noise alone: an output for each of some runs."""
+        first, forest, noise = self._n_linear_trees, self.forest_, self.leaf_noise_
+        grown, shares = forest.trees[first:], self.released_shares
+        if not noise.deviations.any() and self._start_noise is None:
+            # Without noise there is nothing to compare with.
+            return BoostedTrees(forest.trees, np.zeros_like(forest.values[:, :1]).repeat(2, axis=1))
+        if self._start_noise is None:
+            values = noise_values(grown, noise, shares, *self._chance())
+            return BoostedTrees(grown, values)
+        start = self._noise_of_start(self._start_noise)
+        before = start.trees, start.values
+        values = noise_values(grown, noise, shares, *self._chance(), before)
+        return BoostedTrees.stack([start, BoostedTrees(grown, values)])
+
+    def _noise_of_start(self, noise: DescentNoise) -> BoostedTrees:
+        design = LinearDesign.of_bins(self.encoding_.feature_bins, self.bin_weights_)
+        hessian = self._loss().largest_hessian * self.total_weight_
+        weights = noise.weights(design, self.released_shares, hessian, self._chance()[0])
+        trees, values = design.as_trees(weights, self.encoding_.n_bins)
+        return BoostedTrees(trees, values.astype(np.float32))
+
+    def _explained(self) -> Explained:
+        trees = self.forest_.trees
+        return Explained(
+            self.schema_.feature_names,
+            unfold(trees),
+            leaf_table(trees, self.forest_.values),
+            self.released_shares,
+            leaf_table(trees, self.noise_forest().values),
+        )
+
+    @property
+    def score_units(self) -> tuple[float, Values]:
+        """What a unit of the score is worth, and where each score is measured from."""
+        raise NotImplementedError
+
+    def contributions(self, X: Any) -> Contributions:
+        """What each feature contributes to each score; see `dpforest.report.contributions`."""
+        return contributions(self, X)
+
+    def plot_effect(self, feature: str, ax: Any = None) -> Any:
+        """Draw what one feature does; see `dpforest.report.plot_effect`."""
+        return plot_effect(self, feature, ax)
+
+    def _loss(self) -> Loss:
+        raise NotImplementedError
+
+    def _chance(self) -> tuple[float, float]:
+        """The variance of a gradient, relative to its Hessian; the share that is not clipped."""
+        raise NotImplementedError
+
+    def _facts(self) -> dict[str, Any]:
+        noise = None if self._start_noise is None else astuple(self._start_noise)
+        shares = [shares.tolist() for shares in self.released_shares]
+        return {**super()._facts(), "start_noise": noise, "bin_shares": shares}
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            **super()._arrays(),
+            "leaf_gains": self.leaf_noise_.gains,
+            "leaf_hessians": self.leaf_noise_.hessians,
+            "tree_deviations": self.leaf_noise_.deviations,
+        }
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super()._restore(facts, arrays)
+        start = facts["start_noise"]
+        self._start_noise = None if start is None else DescentNoise(*map(float, start))
+        self.bin_shares_ = tuple(np.array(shares, np.float64) for shares in facts["bin_shares"])
+        if [len(shares) for shares in facts["bin_shares"]] != self.encoding_.n_bins.tolist():
+            raise ValueError("the shares do not fit the bins")
+        self.leaf_noise_ = LeafNoise(
+            arrays["leaf_gains"], arrays["leaf_hessians"], arrays["tree_deviations"]
+        )

@@ -1,0 +1,53 @@
+"""Where the flagship chooses questions for its trees, and what it pays for that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dpforest.forests.plan import MANY_RECORDS, BoostingPlan, Purse
+from dpforest.losses import Loss
+
+MANY_FEATURES = 10  # from here on questions are chosen: among fewer, chance finds the good ones
+
+
+@dataclass(frozen=True)
+class QuestionPlan:
+    """What trees get of questions that are chosen.
+
+    Parameters
+    ----------
+    share : Fraction
+        Of the budget for the trees, for all choices together.
+    n_choices : int
+        At most; never more than rounds.
+    levels : int
+        Of a tree that ask chosen questions, in place of drawn ones.
+    """
+
+    share: Fraction
+    n_choices: int
+    levels: int
+
+    def joined_to(self, plan: BoostingPlan) -> BoostingPlan:
+        """The plan of the trees, with the choices that its rounds have room for."""
+        n_rounds = -(-plan.n_trees // plan.trees_per_round)
+        n_choices = min(self.n_choices, n_rounds)
+        return replace(plan, n_choices=n_choices, chosen_levels=self.levels)
+
+
+NO_CHOICES = QuestionPlan(Fraction(0), 0, 0)
+
+
+def plan_questions(purse: Purse, loss: Loss, n_records: float, n_features: int) -> QuestionPlan:
+    """Questions are chosen where there are many features: among few, chance finds the good ones.
+
+    Not under Laplace noise, where choices would cost far more, and not where a look at all bins
+    takes long.
+    """
+    many = n_features >= MANY_FEATURES and n_records < MANY_RECORDS
+    if purse.pure or not many or not loss.chosen_questions:
+        return NO_CHOICES
+    if not purse.private:
+        return QuestionPlan(Fraction(0), 300, levels=2)
+    return QuestionPlan(Fraction(15, 100), 20, levels=3)

@@ -1,0 +1,141 @@
+"""Importances one can trust: how far the released scores move with a feature, less the noise.
+
+Draw a point from the released shares of bins, and another value for one feature of it: half the
+mean squared move of the score is the variance that this feature causes, the others fixed (its
+*total effect*; what permutation importance measures, up to a factor, where features are
+independent). Noise moves scores as well, and its part is taken out, in one of two ways.
+
+Where it is known what noise does to leaves (`dpforest.report.noise_runs`), forests of nothing but
+noise say how much they move with the feature: the mean of that is subtracted, and a feature is told
+from noise when it stands out of it (by four deviations, if some feature does by twelve).
+
+Where all that is known is that every tree had noise of its own, the square of a sum over trees
+without the squares of single trees, the sum over pairs of different trees, holds no noise. It
+stands out when it is more than it could be if groups of trees had nothing in common: their moves
+with signs by fair coins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpforest.arrays import Values
+from dpforest.report.explained import Explained
+from dpforest.report.moving_kernels import moved_scores
+from dpforest.report.points import draw_points
+
+Bins = NDArray[np.uint8]
+POINTS = 1024
+GROUPS = 20
+DEVIATIONS = 2.0  # on either side of a value
+DEVIATIONS_OF_NOISE = 4.0  # above its mean, beyond which it is no noise
+DEVIATIONS_OF_THE_FIRST = 12.0  # which some feature must reach before any other counts
+DEVIATIONS_OF_COINS = (
+    2.5  # the same for pairs; groups of trees allow for 1.4 less than a group each
+)
+LEAST_SIGNAL = 0.4  # of all moves along a feature: what noise is does not come to the last digit
+
+
+@dataclass(frozen=True)
+class Importances:
+    """The importance of every feature, with an interval.
+
+    Values are shares of all that moves the released score, noise included: what is missing to 1 is
+    noise, and what cannot be told from it. They are all 0 where nothing but noise was learnt.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The features.
+    value : ndarray of float64, shape (n_features,)
+        0 where a feature cannot be told from noise.
+    low, high : ndarray of float64, shape (n_features,)
+        Two deviations below and above, by the noise.
+    """
+
+    names: tuple[str, ...]
+    value: Values
+    low: Values
+    high: Values
+
+    @property
+    def distinguishable(self) -> tuple[str, ...]:
+        """The features that can be told from noise, the most important first."""
+        order = np.argsort(-self.value, kind="stable")
+        return tuple(self.names[j] for j in order if self.value[j] > 0.0)
+
+    def __str__(self) -> str:
+        width = max(map(len, self.names))
+        order = np.argsort(-self.value, kind="stable")
+        rows = [
+            f"{self.names[j]:<{width}}  {self.value[j]:.3f}  ({self.low[j]:.3f} to "
+            f"{self.high[j]:.3f})" + ("" if self.value[j] else "  not distinguishable from 0")
+            for j in order
+        ]
+        return "\n".join(rows)
+
+
+def importances_of(model: Explained) -> Importances:
+    """The importance of every feature of a released model; see the module."""
+    rng = np.random.default_rng(0)
+    points, others = (draw_points(model.shares, POINTS, rng) for _ in range(2))
+    measure = _next_to_noise if model.null is not None else _in_pairs
+    moved, signal, noise, deviation = measure(model, points, others)
+    loud = (signal > noise) & (signal > LEAST_SIGNAL * moved)
+    value = np.where(loud, signal, 0.0)
+    low = np.where(loud, signal - DEVIATIONS * deviation, 0.0)
+    high = np.maximum(signal, 0.0) + DEVIATIONS * deviation
+    everything = max(float(moved.sum()), np.finfo(np.float64).tiny)
+    return Importances(
+        model.names, *(np.clip(x / everything, 0.0, 1.0) for x in (value, low, high))
+    )
+
+
+def _next_to_noise(model: Explained, points: Bins, others: Bins) -> tuple[Values, ...]:
+    """Half the squared moves; these less those of noise; what noise may reach; the deviation."""
+    assert model.null is not None
+    n_outputs, n_runs = model.table.shape[1], model.null.shape[1]
+    table = np.concatenate([model.table, model.null], axis=1)
+    moves = np.zeros((POINTS, len(model.names), 1, n_outputs + n_runs))
+    moved_scores(
+        points,
+        others,
+        model.forest.routing_arrays,
+        table,
+        np.zeros(model.forest.n_trees, int),
+        moves,
+    )
+    squares = 0.5 * (moves[:, :, 0] ** 2).mean(axis=0)
+    moved = squares[:, :n_outputs].sum(axis=1)
+    runs = n_outputs * squares[:, n_outputs:]
+    mean, noise = runs.mean(axis=1), runs.std(axis=1, ddof=1) / np.sqrt(n_outputs)
+    signal = moved - mean
+    # Noise of variance `mean` in so many directions (noise / mean says how many) meets the signal.
+    cross = 2.0 * np.maximum(signal, 0.0) * noise**2 / np.maximum(mean, 1e-300)
+    # A forest asks again what noise spoke for at first, so noise may reach further than it should:
+    # where nothing stands out beyond doubt, nothing does.
+    sure = bool((signal > DEVIATIONS_OF_THE_FIRST * noise).any())
+    reach = DEVIATIONS_OF_NOISE * noise if sure else np.full(len(noise), np.inf)
+    return moved, signal, reach, np.sqrt(noise**2 + cross)
+
+
+def _in_pairs(model: Explained, points: Bins, others: Bins) -> tuple[Values, ...]:
+    """The same from pairs of different trees, with a jackknife over groups for the deviation."""
+    n_trees = model.forest.n_trees
+    n_groups = max(2, min(GROUPS, n_trees))
+    moves = np.zeros((POINTS, len(model.names), n_groups, model.table.shape[1]))
+    group = np.arange(n_trees) % n_groups
+    own = moved_scores(points, others, model.forest.routing_arrays, model.table, group, moves)
+    products = 0.5 / POINTS * np.einsum("ijgc,ijhc->jgh", moves, moves, optimize=True)
+    moved = products.sum(axis=(1, 2))
+    np.einsum("jgg->jg", products)[...] -= 0.5 / POINTS * own
+    squares = products**2
+    noise = np.sqrt(2.0 * squares.sum(axis=(1, 2)) - np.einsum("jgg->j", squares))
+    signal = products.sum(axis=(1, 2))
+    of_group = 2.0 * products.sum(axis=2) - np.einsum("jgg->jg", products)
+    without = (signal[:, None] - of_group) * (n_groups / (n_groups - 1)) ** 2
+    deviation = np.sqrt((n_groups - 1) * without.var(axis=1))
+    return moved, signal * n_trees / max(n_trees - 1, 1), DEVIATIONS_OF_COINS * noise, deviation

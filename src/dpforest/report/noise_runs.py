@@ -1,0 +1,173 @@
+"""The same boosting on nothing but noise: what a released forest would show of useless features.
+
+Two kinds of noise are in a released forest: what was added to the sums of leaves, of known
+deviation, and what chance does because records are but a sample. Both are followed through the
+rounds, on points drawn from the released shares of bins: every leaf adds its own noise and, as
+boosting does, takes back part of what the noise before it has done, since that is in the gradients
+(the score's error times the Hessian). Noise is drawn as signs, which have its variance.
+Everything here follows from released numbers, so it is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpforest.arrays import Values
+from dpforest.report.noise_kernels import noise_step
+from dpforest.report.points import draw_points
+from dpforest.tables.routing import add_tree_values
+from dpforest.tables.routing_kernels import find_oblivious_leaves
+from dpforest.trees.linear import LinearDesign
+from dpforest.trees.oblivious import ObliviousTrees
+
+RUNS = 24
+POINTS = 2048
+LAST_PART = 10  # the last tenth of the trees
+
+
+@dataclass(frozen=True)
+class LeafNoise:
+    """What noise does to the leaves of a boosted forest; all of it released.
+
+    Parameters
+    ----------
+    gains : ndarray of float32, shape (n_trees, n_leaves)
+        What a unit of the gradient adds to the value of a leaf.
+    hessians : ndarray of float32, shape (n_trees, n_leaves)
+        The Hessian of each leaf, at least 0.
+    deviations : ndarray of float64, shape (n_trees,)
+        Of the noise in the gradients of a tree's leaves.
+    """
+
+    gains: NDArray[np.float32]
+    hessians: NDArray[np.float32]
+    deviations: Values
+
+    @property
+    def leaf_deviations(self) -> Values:
+        """The deviation of the noise in the value of each leaf."""
+        return np.asarray(self.gains * self.deviations[:, None], np.float64)
+
+    @classmethod
+    def stack(cls, rounds: Sequence[LeafNoise]) -> LeafNoise:
+        """All rounds as one; the leaves that shallower trees lack are 0."""
+        widest = max((part.gains.shape[1] for part in rounds), default=1)
+        if not rounds:
+            nothing = np.zeros((0, widest), np.float32)
+            return cls(nothing, nothing, np.zeros(0))
+        gains, hessians = (
+            np.concatenate([np.pad(a, ((0, 0), (0, widest - a.shape[1]))) for a in arrays])
+            for arrays in ([p.gains for p in rounds], [p.hessians for p in rounds])
+        )
+        return cls(gains, hessians, np.concatenate([part.deviations for part in rounds]))
+
+
+@dataclass(frozen=True)
+class DescentNoise:
+    """What noise does to the weights of a linear model that noisy descent found.
+
+    Parameters
+    ----------
+    deviation : float
+        Of the noise in a weight.
+    reach : float
+        By how much a unit of the gradient, the same in every step, moves a weight in the end.
+    """
+
+    deviation: float
+    reach: float
+
+    @classmethod
+    def of_steps(cls, n_steps: int, rate: float, momentum: float, deviation: float) -> DescentNoise:
+        """That of steps with momentum, of which the later half is averaged.
+
+        What is added in step s moves the weights after step t by a geometric sum; nothing is taken
+        back, so noise is rather too large than too small.
+
+        Examples
+        --------
+        >>> DescentNoise.of_steps(2, 0.1, 0.0, 3.0)
+        DescentNoise(deviation=0.42..., reach=0.2)
+        """
+        begun, later = np.arange(n_steps)[:, None], np.arange((n_steps + 1) // 2, n_steps)
+        moved = (1.0 - momentum ** np.maximum(later - begun + 1, 0)) / (1.0 - momentum)
+        parts = rate * moved.mean(axis=1)
+        return cls(deviation * float(np.sqrt((parts**2).sum())), float(parts.sum()))
+
+    def weights(
+        self, design: LinearDesign, shares: tuple[Values, ...], hessian: float, variance: float
+    ) -> Values:
+        """Weights that learnt from noise alone, shape (RUNS, n_weights).
+
+        By chance a weight is off by what descent made of all records' gradients, at most by what it
+        would be at the end of the way. ``hessian`` is that of all records, ``variance`` that of a
+        gradient by chance, relative to its Hessian.
+        """
+        squares = np.zeros(design.n_weights)
+        squares[0] = design.constant**2
+        for place, size, of_bins in zip(design.place, design.size, shares, strict=True):
+            n = len(of_bins)
+            np.add.at(squares, place[:n], of_bins * size[:n] ** 2)
+        curvature = hessian * squares
+        by_chance = np.minimum(
+            self.reach * np.sqrt(variance * curvature),
+            np.sqrt(variance / np.maximum(curvature, 1.0)),
+        )
+        spread = np.sqrt(self.deviation**2 + by_chance**2)
+        return np.asarray(spread * _signs(np.random.default_rng(1), design.n_weights).T)
+
+
+def noise_values(
+    trees: ObliviousTrees,
+    noise: LeafNoise,
+    shares: tuple[Values, ...],
+    gradient_variance: float,
+    heard: float,
+    start: tuple[ObliviousTrees, NDArray[np.float32]] | None = None,
+) -> NDArray[np.float32]:
+    """Leaf values of forests that learnt from noise alone, shape (n_trees, RUNS, n_leaves).
+
+    Parameters
+    ----------
+    trees : ObliviousTrees
+    noise : LeafNoise
+    shares : tuple of arrays
+        Of the records in each bin of each feature.
+    gradient_variance : float
+        Of a record by chance, in one output, relative to its Hessian.
+    heard : float
+        The share of records whose gradients are not clipped: only these hear of errors.
+    start : tuple of ObliviousTrees and ndarray, optional
+        Trees that were there before, and their values in these runs.
+    """
+    found = np.zeros((trees.n_trees, RUNS, noise.gains.shape[1]), np.float32)
+    if not trees.n_trees:
+        return found
+    rng = np.random.default_rng(0)
+    points = np.asfortranarray(draw_points(shares, POINTS, rng))
+    leaf = np.empty((trees.n_trees, POINTS), np.uint8)
+    find_oblivious_leaves(points.T, trees.routing_arrays, leaf)
+    n_leaves = noise.gains.shape[1]
+    before = np.zeros((RUNS, POINTS), np.float32)
+    if start is not None:
+        add_tree_values(start[0], points, start[1], before)
+    errors, chance = np.ascontiguousarray(before.T, np.float64), _signs(rng, POINTS)
+    steps = np.empty((n_leaves, RUNS))
+    # Chance is what the last trees still saw: a model that grew sure has explained the rest.
+    whole = noise.hessians.sum(axis=1, dtype=np.float64)
+    last = whole[-max(1, len(whole) // LAST_PART) :].mean()
+    variance = gradient_variance * np.minimum(last / np.maximum(whole, 1e-300), 1.0)
+    for t in range(trees.n_trees):
+        added = noise.deviations[t] * _signs(rng, n_leaves)
+        of_leaves = noise.gains[t], noise.hessians[t], variance[t], heard
+        noise_step(leaf[t], chance, *of_leaves, added, errors, steps)
+        found[t] = steps.T
+    return found
+
+
+def _signs(rng: np.random.Generator, n: int) -> Values:
+    return np.asarray(2.0 * rng.integers(0, 2, (n, RUNS)) - 1.0)

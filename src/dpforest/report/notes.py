@@ -1,0 +1,192 @@
+"""What a fit leaves for its explanations: how records spread over bins, and how leaves were noisy.
+
+Every level of every tree divides the released Hessians of its records into two sums. For a feature,
+these are many noisy sums over known sets of its bins, so least squares gives what each bin
+holds: post-processing, and free. A Hessian is small where the model is sure; how small it was on
+average in each bin, by the model so far, is reckoned with, so that shares are of records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpforest.arrays import Values
+from dpforest.losses import Loss
+from dpforest.privacy.gradients import GradientRelease
+from dpforest.report.noise_runs import LeafNoise
+from dpforest.report.points import draw_points
+from dpforest.tables.routing import add_tree_values
+from dpforest.trees.oblivious import ObliviousTrees
+
+if TYPE_CHECKING:
+    from dpforest.forests.boosting import BoostedTrees
+
+POINTS = 1024
+EXACT = 1e-3  # the least deviation of a contrast that is reckoned with
+LOUD_DEVIATIONS = 3.0  # a share stands out of its noise from here on
+NEARLY_ALL = 0.9
+PRIOR_MISSING = 0.3  # how many records may be missing, before anything is known
+SEEN = 0.02
+DOUBT = 0.3  # of the spread of Hessians that features may not explain
+FIRM = 0.1  # how far a released share may be moved, relative to it
+
+
+@dataclass
+class Notes:
+    """Takes note of what explanations need of the released sums, round after round.
+
+    ``start`` is the forest that was there before, if any.
+    """
+
+    start: BoostedTrees | None = None
+    rounds: list[tuple[ObliviousTrees, NDArray[np.float32], Values, float]] = field(
+        default_factory=list
+    )
+    noise: list[LeafNoise] = field(default_factory=list)
+
+    def learn(
+        self,
+        trees: ObliviousTrees,
+        values: NDArray[np.float32],
+        release: GradientRelease,
+        hessian_deviation: float,
+    ) -> None:
+        """Take note of a round.
+
+        Parameters
+        ----------
+        trees : ObliviousTrees
+        values : ndarray of float32, shape (n_trees, n_outputs, n_leaves)
+            What the leaves add to the scores.
+        release : GradientRelease
+        hessian_deviation : float
+            Of the noise in a released Hessian.
+        """
+        gradients, hessians, deviation = release
+        n_trees, n_leaves = hessians.shape
+        size = np.linalg.norm(gradients, axis=2)
+        steps = np.linalg.norm(values, axis=1)
+        gains = np.divide(steps, size, out=np.zeros_like(size), where=size > 0.0)
+        there = np.maximum(hessians, 0.0).astype(np.float32)
+        self.noise.append(LeafNoise(gains.astype(np.float32), there, np.full(n_trees, deviation)))
+        level = np.arange(trees.feature.shape[1])[:, None]
+        signs = np.where(np.arange(n_leaves) >> level & 1, 1.0, -1.0)
+        reference = max(float(hessians.sum(axis=1).mean()), 1.0)
+        noise = hessian_deviation * float(np.sqrt(n_leaves)) / reference
+        self.rounds.append((trees, values, hessians @ signs.T / reference, noise))
+
+    def shares(
+        self,
+        loss: Loss,
+        n_bins: NDArray[np.int64],
+        n_values: NDArray[np.int64],
+        released: Sequence[Values | None],
+    ) -> tuple[Values, ...]:
+        """The share of the records in each bin, missing and unseen values included.
+
+        Parameters
+        ----------
+        loss : Loss
+        n_bins, n_values : ndarray of int64
+            All bins of each feature, and those of values.
+        released : sequence of arrays or None
+            Shares of the bins of values that were paid for.
+        """
+        priors = [
+            _prior(int(n), int(v), known)
+            for n, v, known in zip(n_bins, n_values, released, strict=True)
+        ]
+        # Some points go to bins of missing values, to see what the model does there.
+        seen = tuple(np.where((s > 0.0) & (mean == 0.0), SEEN, mean) for mean, s in priors)
+        curvatures, doubts = self._curvatures(loss, seen)
+        return tuple(
+            self._feature_shares(j, *prior, [of_round[j] for of_round in curvatures], doubts)
+            for j, prior in enumerate(priors)
+        )
+
+    def _feature_shares(
+        self,
+        feature: int,
+        mean: Values,
+        spread: Values,
+        curvatures: list[Values],
+        doubts: list[float],
+    ) -> Values:
+        """Least squares that lean on a prior; what stays in the noise is taken for nothing."""
+        free = spread > 0.0
+        # How many records have a value at all is open, whatever is known of those that do.
+        scale = PRIOR_MISSING**2 * np.outer(mean[free], mean[free])
+        precision = np.linalg.inv(np.diag(spread[free] ** 2) + scale)
+        pull = np.zeros(int(free.sum()))
+        for (trees, _, contrasts, noise), curvature, doubt in zip(
+            self.rounds, curvatures, doubts, strict=True
+        ):
+            level = np.arange(trees.feature.shape[1])
+            asks = (trees.feature == feature) & (level < trees.depth[:, None])
+            signs = np.where(trees.goes_right[asks][:, : len(mean)], curvature, -curvature)
+            weight = 1.0 / (noise**2 + doubt**2 + EXACT**2)
+            precision += weight * signs[:, free].T @ signs[:, free]
+            pull += weight * signs[:, free].T @ (contrasts[asks] - signs @ mean)
+        covariance = np.linalg.inv(precision)
+        found, deviations = mean.copy(), np.zeros(len(mean))
+        found[free] += covariance @ pull
+        deviations[free] = np.sqrt(np.diag(covariance))
+        kept = standing_out(np.maximum(found, 0.0), deviations)
+        # Where noise leaves nothing at all, what was known before is all that is known.
+        return np.asarray(kept / kept.sum() if kept.sum() > 0.0 else mean)
+
+    def _curvatures(
+        self, loss: Loss, weights: tuple[Values, ...]
+    ) -> tuple[list[list[Values]], list[float]]:
+        """The mean Hessian in each bin of each feature, by the model so far; 1 on average.
+
+        And how far contrasts may be off for it: the less the model is the same for all, the more.
+        """
+        points = np.asfortranarray(draw_points(weights, POINTS, np.random.default_rng(0)))
+        counts = [np.bincount(points[:, j], minlength=len(w)) for j, w in enumerate(weights)]
+        n_outputs = loss.n_outputs
+        scores = np.zeros((n_outputs, POINTS), np.float32)
+        if self.start is not None:
+            add_tree_values(self.start.trees, points, self.start.values, scores)
+        target, slopes = np.zeros(POINTS, np.int32), np.zeros((n_outputs, POINTS))
+        hessians = np.zeros(POINTS)
+        found, doubts = [], []
+        for trees, values, _, _ in self.rounds:
+            loss.derivatives(scores, target, slopes, hessians)
+            relative = hessians / max(float(hessians.mean()), 1e-12)
+            doubts.append(DOUBT * float(relative.std()))
+            sums = [np.bincount(points[:, j], relative, len(c)) for j, c in enumerate(counts)]
+            # One point more, of the mean, for bins that were hardly met.
+            found.append([(s + 1.0) / (c + 1.0) for s, c in zip(sums, counts, strict=True)])
+            add_tree_values(trees, points, values, scores)
+        return found, doubts
+
+
+def standing_out(shares: Values, deviations: Values | float) -> Values:
+    """Leave out what does not stand out of the noise, where what does is nearly all there is.
+
+    Examples
+    --------
+    >>> standing_out(np.array([0.96, 0.01, 0.03]), 0.01).round(2).tolist()
+    [0.97, 0.0, 0.03]
+    >>> standing_out(np.array([0.4, 0.3, 0.3]), 0.2).tolist()
+    [0.4, 0.3, 0.3]
+    """
+    loud = np.where(shares >= LOUD_DEVIATIONS * np.asarray(deviations), shares, 0.0)
+    return loud / loud.sum() if loud.sum() >= NEARLY_ALL else shares
+
+
+def _prior(n_bins: int, n_values: int, released: Values | None) -> tuple[Values, Values]:
+    """What is known of the shares of all bins before a tree is asked, and how far it may be off."""
+    mean, spread = np.zeros(n_bins), np.full(n_bins, PRIOR_MISSING)
+    if released is None:
+        mean[:n_values] = spread[:n_values] = 1.0 / n_values
+    else:
+        mean[:n_values] = released / released.sum()
+        spread[:n_values] = FIRM * mean[:n_values]
+    return mean, spread

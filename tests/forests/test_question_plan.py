@@ -1,0 +1,39 @@
+"""Where questions are chosen, and how often."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from dpforest.forests.plan import Asked, Purse, on_grid, plan_boosting
+from dpforest.forests.question_plan import NO_CHOICES, plan_questions
+from dpforest.losses import Logistic, Softmax, Squared
+
+BUDGETS = {"gaussian": Purse(1.0, 1e-6), "pure": Purse(1.0, 0.0), "none": Purse(math.inf, 1e-6)}
+
+
+def test_questions_are_chosen_where_it_was_found_to_pay():
+    gaussian, pure, none = BUDGETS["gaussian"], BUDGETS["pure"], BUDGETS["none"]
+    assert plan_questions(gaussian, Squared(), 5_000.0, 12).n_choices > 0
+    assert plan_questions(none, Squared(), 5_000.0, 12).n_choices > 0
+    assert plan_questions(none, Squared(), 5_000.0, 12).share == 0
+    for facts in (
+        (pure, Squared(), 5_000.0, 12),  # at Laplace prices
+        (gaussian, Squared(), 5_000.0, 9),  # among few features chance finds the good ones
+        (gaussian, Squared(), 1e6, 12),  # a look at all bins would take time
+        (none, Squared(), 1e6, 12),
+        (none, Squared(), 5_000.0, 9),
+        (gaussian, Logistic(), 5_000.0, 12),
+        (gaussian, Softmax(4), 5_000.0, 12),
+    ):
+        assert plan_questions(*facts) == NO_CHOICES
+
+
+@pytest.mark.parametrize("asked", [{}, {"n_trees": 3, "trees_per_round": 1}, {"n_trees": 1}])
+def test_there_are_never_more_choices_than_rounds(asked):
+    purse, share = BUDGETS["gaussian"], Fraction(9, 10)
+    loss = on_grid(Squared(), purse, purse.price(share), steps=1)
+    questions = plan_questions(purse, Squared(), 5_000.0, 12)
+    made = questions.joined_to(plan_boosting(purse, share, loss, 5_000.0, 12, True, Asked(**asked)))
+    rounds = -(-made.n_trees // made.trees_per_round)
+    assert made.n_choices == min(questions.n_choices, rounds)

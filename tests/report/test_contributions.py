@@ -1,0 +1,116 @@
+"""Shapley values: exact, against all orders of features and all combinations of bins."""
+
+import itertools
+import math
+import sys
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dpforest.forests.boosting import BoostedTrees
+from dpforest.report import contributions, plot_contributions
+from dpforest.report.contributions import shapley_values
+from dpforest.trees.oblivious import ObliviousTrees
+from tests.report.test_effects import TARGETS, fitted, score, table
+
+
+def random_forest(rng, n_trees=6, depth=4, n_features=3, n_bins=4, n_outputs=2):
+    """Trees of different depths that ask features twice, with sides that are no intervals."""
+    trees = ObliviousTrees(
+        rng.integers(0, n_features, (n_trees, depth)).astype(np.int32),
+        rng.random((n_trees, depth, 256)) < 0.5,
+        rng.integers(0, depth + 1, n_trees).astype(np.int32),
+    )
+    values = rng.random((n_trees, n_outputs, 1 << depth)).astype(np.float32)
+    shares = tuple(rng.dirichlet(np.ones(n_bins)) for _ in range(n_features))
+    return BoostedTrees(trees, values), shares
+
+
+def by_definition(forest, shares, record):
+    """Shapley's sum, the score averaged over all combinations of what is not known."""
+    n = len(shares)
+
+    def expected(known):
+        total = np.zeros(forest.values.shape[1])
+        for other in itertools.product(*(range(len(s)) for s in shares)):
+            weight = math.prod(shares[j][other[j]] for j in range(n) if j not in known)
+            fits = all(other[j] == record[j] for j in known)
+            total += weight * score(forest, other) if fits else 0.0
+        return total
+
+    found = np.zeros((n, forest.values.shape[1]))
+    for j in range(n):
+        others = [i for i in range(n) if i != j]
+        for size in range(n):
+            weight = math.factorial(size) * math.factorial(n - size - 1) / math.factorial(n)
+            for known in itertools.combinations(others, size):
+                found[j] += weight * (expected({*known, j}) - expected(set(known)))
+    return found, expected(set())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_values_are_exact(seed):
+    rng = np.random.default_rng(seed)
+    forest, shares = random_forest(rng)
+    records = rng.integers(0, 4, (3, 3)).astype(np.uint8)
+    found, mean = shapley_values(forest, shares, np.asfortranarray(records))
+    for record, values in zip(records, found, strict=True):
+        expected, expected_mean = by_definition(forest, shares, record)
+        np.testing.assert_allclose(values, expected, atol=1e-9)
+        np.testing.assert_allclose(mean, expected_mean, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_contributions_add_up_to_the_score(kind):
+    model = fitted(kind, max_depth=5)
+    X, _ = table(TARGETS[kind])
+    X[0, 0], X[1, 1], X[2, 1] = None, None, "unheard of"
+    parts = contributions(model, X)
+    center = 0.0 if kind != "number" else model.target_center_
+    width = 1.0 if kind != "number" else model.target_width_
+    expected = center + width * model._scores(X).T.astype(float)
+    np.testing.assert_allclose(parts.scores.reshape(expected.shape), expected, atol=1e-4)
+    assert parts.data[3, 1] == X[3, 1]
+    np.testing.assert_array_equal(model.contributions(X).values, parts.values)
+
+
+def test_weights_of_classes_are_in_the_mean():
+    model = fitted("two", class_weight={"yes": 5.0})
+    X, _ = table(TARGETS["two"])
+    np.testing.assert_allclose(
+        contributions(model, X).scores, model.decision_function(X), atol=1e-4
+    )
+
+
+def test_a_sentence_names_what_moved_the_score_most():
+    model = fitted("two")
+    X, _ = table(TARGETS["two"])
+    parts = contributions(model, X[:5])
+    first = parts.names[np.abs(parts.values[2]).argmax()]
+    sentence = parts.sentence(2)
+    assert sentence.startswith(f"The score is {parts.scores[2]:.2f}, where {parts.mean:.2f}")
+    assert sentence.split(": ")[1].startswith(first)
+    three = contributions(fitted("three"), X[:5])
+    assert three.sentence(0, output=1) != three.sentence(0, output=2)
+
+
+def test_shap_gets_its_own_object(monkeypatch):
+    parts = contributions(fitted("two"), table(TARGETS["two"])[0][:5])
+    monkeypatch.setitem(sys.modules, "shap", None)
+    with pytest.raises(ImportError, match="pip install shap"):
+        parts.to_shap()
+    shap = ModuleType("shap")
+    shap.Explanation = lambda values, **rest: SimpleNamespace(values=values, **rest)
+    monkeypatch.setitem(sys.modules, "shap", shap)
+    found = parts.to_shap()
+    np.testing.assert_allclose(found.values.sum(axis=1) + found.base_values, parts.scores)
+    assert found.feature_names == list(parts.names)
+
+
+def test_contributions_are_drawn():
+    parts = contributions(fitted("three"), table(TARGETS["three"])[0][:5])
+    ax = plot_contributions(parts, 1, output=2)
+    widths = [bar.get_width() for bar in ax.patches]
+    assert sorted(map(abs, widths)) == list(map(abs, widths))
+    assert np.isclose(sum(widths) + parts.mean[2], parts.scores[1, 2])

@@ -1,0 +1,188 @@
+"""Importances: 0 for constants and for random labels, and what trees do everywhere else."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dpforest
+from dpforest import (
+    CategoricalFeature,
+    GreedyForestClassifier,
+    MatrixForestClassifier,
+    MatrixForestPredictor,
+    MedianForestClassifier,
+    MedianForestRegressor,
+    NumericFeature,
+    PrivateForestClassifier,
+    PrivateForestRegressor,
+    RandomDecisionForestClassifier,
+    Schema,
+    Target,
+    load_model,
+)
+from dpforest.report.importances import importances_of
+from dpforest.report.moving_kernels import moved_scores
+from dpforest.trees.unfolding import leaf_table, unfold
+
+FEATURES = (
+    NumericFeature("constant", 0, 1),
+    NumericFeature("strong", 0, 1),
+    CategoricalFeature("kind", ("a", "b", "c", "d")),
+    NumericFeature("noise", 0, 1),
+    CategoricalFeature("one", ("x", "y", "z")),
+)
+CLASSIFIERS = [
+    PrivateForestClassifier,
+    RandomDecisionForestClassifier,
+    GreedyForestClassifier,
+    MedianForestClassifier,
+    MatrixForestClassifier,
+]
+REGRESSORS = [PrivateForestRegressor, MedianForestRegressor]
+
+
+def table(n=6000, seed=0):
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(4, n, p=[0.7, 0.1, 0.1, 0.1])
+    X = np.empty((n, 5), object)
+    X[:, 0], X[:, 1], X[:, 3] = 0.37, rng.random(n), rng.random(n)
+    X[:, 2], X[:, 4] = np.array(list("abcd"))[kind], "y"
+    signal = (X[:, 1].astype(float) > 0.5) ^ (rng.random(n) < 0.1)
+    return X, np.where(kind == 1, True, signal).astype(int), rng.integers(0, 2, n)
+
+
+def fitted(estimator, y, X, **options):
+    classes = estimator in CLASSIFIERS
+    if estimator is GreedyForestClassifier:
+        options["leaves"] = "counts"  # labels do not say which bins are empty
+    target = Target("y", classes=(0, 1)) if classes else Target("y", low=0, high=1)
+    return estimator(schema=Schema(FEATURES, target), random_state=0, **options).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS])
+def test_random_labels_and_constants_have_no_importance(estimator):
+    X, y, chance = table()
+    assert not fitted(estimator, chance, X).feature_importances_.any()
+    found = dict(
+        zip(
+            Schema(FEATURES).feature_names, fitted(estimator, y, X).importances().value, strict=True
+        )
+    )
+    assert found["constant"] < 0.01
+    assert found["one"] < 0.01
+    assert found["noise"] <= 0.02
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+@pytest.mark.parametrize("estimator", [PrivateForestClassifier, PrivateForestRegressor])
+def test_the_flagship_finds_what_there_is(estimator, delta):
+    X, y, _ = table()
+    found = fitted(estimator, y, X, delta=delta).importances()
+    assert found.distinguishable == ("strong", "kind")
+    assert found.value[0] == found.value[4] == 0
+    assert 0.6 < found.value.sum() <= 1
+    assert (found.low <= found.value).all()
+    assert (found.value <= found.high).all()
+    assert "not distinguishable from 0" in str(found).splitlines()[-1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_useless_features_are_not_told_from_noise(seed, epsilon):
+    """In 3 of 72 tables of nothing but noise a feature was told from it; seeds are fixed."""
+    rng = np.random.default_rng(seed)
+    schema = Schema(
+        tuple(NumericFeature(f"x{j}", 0, 1) for j in range(20)), Target("y", classes=(0, 1))
+    )
+    model = PrivateForestClassifier(epsilon=epsilon, schema=schema, random_state=seed)
+    model.fit(rng.random((2000, 20)), rng.integers(0, 2, 2000))
+    assert not model.feature_importances_.any()
+
+
+def test_without_noise_everything_adds_up():
+    X, y, _ = table(1500)
+    found = fitted(PrivateForestClassifier, y, X, epsilon=math.inf, n_estimators=60).importances()
+    assert found.value.sum() == pytest.approx(1)
+    assert found.value[[0, 4]].max() < 0.01
+    np.testing.assert_allclose(found.low, found.high)
+
+
+def test_shares_of_categories_are_learnt_from_released_hessians():
+    X, y, _ = table()
+    model = fitted(PrivateForestClassifier, y, X)
+    np.testing.assert_allclose(model.bin_shares_[2][:4], [0.7, 0.1, 0.1, 0.1], atol=0.08)
+    np.testing.assert_allclose(model.bin_shares_[4][:3], [0, 1, 0], atol=0.05)
+    for shares, n_bins in zip(model.bin_shares_, model.encoding_.n_bins, strict=True):
+        assert len(shares) == n_bins
+        assert shares.sum() == pytest.approx(1)
+
+
+def test_missing_values_have_a_share():
+    X, y, _ = table()
+    X[:2000, 1] = None
+    X[1000:3000, 2] = None
+    model = fitted(PrivateForestRegressor, y, X, epsilon=8.0)  # whose Hessians are all 1
+    n_values = model.encoding_.n_values
+    assert model.bin_shares_[1][n_values[1] :].sum() == pytest.approx(1 / 3, abs=0.07)
+    assert model.bin_shares_[2][n_values[2] :].sum() == pytest.approx(1 / 3, abs=0.07)
+
+
+def test_moves_are_those_of_the_scores():
+    """Against the model itself: the score at a point, and with one feature of it replaced."""
+    X, y, _ = table(500)
+    model = fitted(PrivateForestClassifier, y, X, n_estimators=9, max_depth=5)
+    trees, values = model.forest_.trees, model.forest_.values
+    bins = model._bins(X, order="F")[:40]
+    points, others = np.ascontiguousarray(bins[:20]), np.ascontiguousarray(bins[20:])
+    moves = np.zeros((20, 5, 3, 1))
+    group = np.arange(trees.n_trees) % 3
+    arrays = unfold(trees).routing_arrays
+    own = moved_scores(points, others, arrays, leaf_table(trees, values), group, moves)
+
+    def score(record):
+        total = 0.0
+        for t, depth in enumerate(trees.depth):
+            answers = [trees.goes_right[t, k, record[trees.feature[t, k]]] for k in range(depth)]
+            total += values[t, 0, sum(int(a) << k for k, a in enumerate(answers))]
+        return total
+
+    for j in range(5):
+        changed = points.copy()
+        changed[:, j] = others[:, j]
+        expected = [score(a) - score(b) for a, b in zip(points, changed, strict=True)]
+        np.testing.assert_allclose(moves[:, j].sum(axis=(1, 2)), expected, atol=1e-6)
+    assert (own >= 0).all()
+
+
+def test_a_loaded_model_has_the_same_importances(tmp_path):
+    X, y, _ = table(1000)
+    model = fitted(PrivateForestRegressor, y, X, n_estimators=50)
+    model.save(tmp_path / "m.dpforest")
+    again = load_model(tmp_path / "m.dpforest")
+    np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
+
+
+def test_a_continued_model_has_importances():
+    X, y, _ = table(2000)
+    model = fitted(PrivateForestClassifier, y, X, warm_start=True, max_depth=2, n_estimators=100)
+    model.set_params(max_depth=4).fit(X, y)
+    assert len(model.leaf_noise_.gains) == 200
+    assert model.importances().distinguishable[0] == "strong"
+
+
+def test_a_predictor_has_none():
+    X, y, _ = table(300)
+    model = MatrixForestPredictor(
+        schema=Schema(FEATURES, Target("y", classes=(0, 1))), max_depth=2, random_state=0
+    ).fit(X, y)
+    assert not hasattr(model, "feature_importances_")
+    with pytest.raises(AttributeError, match="no trees"):
+        model.importances()
+    assert dpforest.MatrixForestPredictor is MatrixForestPredictor
+
+
+def test_one_tree_cannot_be_told_from_noise():
+    X, y, _ = table(500)
+    model = fitted(MedianForestClassifier, y, X, n_estimators=1)
+    assert not importances_of(model._explained()).value.any()
