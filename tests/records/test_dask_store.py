@@ -38,7 +38,7 @@ ROUNDS = {"trees_per_round": 2}  # six of them
 @pytest.fixture(scope="module")
 def client(this_machine):
     cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
     )
     with cluster, distributed.Client(cluster) as client:
         yield client
