@@ -17,7 +17,7 @@ def measure(rows, files=8):
         expected, memory, _ = fit("memory", X, y)
         del X, y
         cluster = LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
         )
         with cluster, Client(cluster) as client:
             frame = dd.read_parquet(folder)

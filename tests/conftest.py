@@ -43,12 +43,16 @@ def pytest_configure() -> None:
 def this_machine() -> Any:
     """For tests that start an engine: its processes on this machine can be reached, no others."""
 
+    # An engine's own threads would die of pytest's failure without a word, and the test would hang.
     def connect(self: socket.socket, address: Any) -> None:
-        local = isinstance(address, str | bytes) or address[0] in THIS_MACHINE
-        CONNECT(self, address) if local else _refuse()
+        if not isinstance(address, str | bytes) and address[0] not in THIS_MACHINE:
+            raise ConnectionRefusedError("tests reach this machine only")
+        CONNECT(self, address)
 
     def resolve(host: Any, *others: Any, **options: Any) -> Any:
-        return RESOLVE(host, *others, **options) if host in THIS_MACHINE else _refuse()
+        if host not in THIS_MACHINE:
+            raise socket.gaierror("tests reach this machine only")
+        return RESOLVE(host, *others, **options)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket.socket, "connect", connect)

@@ -31,6 +31,10 @@ dask = pytest.importorskip("dask", reason="needs Dask: pip install dpforest[dask
 dd = pytest.importorskip("dask.dataframe", reason="needs Dask's data frames")
 distributed = pytest.importorskip("distributed", reason="needs dask's distributed scheduler")
 dask_tasks = pytest.importorskip("dpforest.records.dask_tasks")
+pytestmark = pytest.mark.skipif(
+    "DPFOREST_TEST_DASK" not in os.environ,
+    reason="starts a cluster: make test-dask, or set DPFOREST_TEST_DASK=1",
+)
 __all__ = ["table"]
 ROUNDS = {"trees_per_round": 2}  # six of them
 
@@ -38,7 +42,7 @@ ROUNDS = {"trees_per_round": 2}  # six of them
 @pytest.fixture(scope="module")
 def client(this_machine):
     cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
     )
     with cluster, distributed.Client(cluster) as client:
         yield client
