@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 PYTEST_JOBS ?= 2
 
-.PHONY: demo test test-data test-dask test-spark lint mutants docs wheel bench bench-accuracy audit clean
+.PHONY: demo test test-data test-spark lint mutants docs wheel bench bench-accuracy audit clean
 
 demo: $(STAMPS)/package
 	mkdir -p build
@@ -16,9 +16,6 @@ test: lint
 
 test-data: $(STAMPS)/test
 	$(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile -m needs_tables tests
-
-test-dask: $(STAMPS)/test
-	DPFOREST_TEST_DASK=1 $(BIN)/python -m pytest tests/records/test_dask_store.py
 
 test-spark: $(STAMPS)/test $(STAMPS)/spark
 	$(BIN)/python -m pytest tests/records/test_spark_store.py

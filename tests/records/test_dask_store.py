@@ -31,10 +31,6 @@ dask = pytest.importorskip("dask", reason="needs Dask: pip install dpforest[dask
 dd = pytest.importorskip("dask.dataframe", reason="needs Dask's data frames")
 distributed = pytest.importorskip("distributed", reason="needs dask's distributed scheduler")
 dask_tasks = pytest.importorskip("dpforest.records.dask_tasks")
-pytestmark = pytest.mark.skipif(
-    "DPFOREST_TEST_DASK" not in os.environ,
-    reason="starts a cluster: make test-dask, or set DPFOREST_TEST_DASK=1",
-)
 __all__ = ["table"]
 ROUNDS = {"trees_per_round": 2}  # six of them
 

@@ -74,8 +74,8 @@ def clipped_score(probability: float) -> float:
 
     Examples
     --------
-    >>> round(float(clipped_logistic(np.array(clipped_score(0.8)))), 9), clipped_score(0.5)
-    (0.8, 0.0)
+    >>> round(float(clipped_logistic(np.array(clipped_score(0.8)))), 9), clipped_score(0.5) == 0.0
+    (0.8, True)
     """
     below = min(probability, 1.0 - probability)
     score = float(logit(0.5 / (1.0 - below) - 0.5))
