@@ -15,6 +15,7 @@ from dpforest import SchemaError, SourceChangedError
 from tests.records.looks import at_look
 from tests.records.test_sources import (
     CLASSES,
+    WEIGHTED,
     N,
     arrow,
     assert_same,
@@ -24,6 +25,7 @@ from tests.records.test_sources import (
     in_memory,
     refused,
     table,
+    weighted,
 )
 from tests.test_docs import run_blocks
 
@@ -131,12 +133,16 @@ def forget(spark):
         kept.unpersist(True)
 
 
-def test_lost_blocks_do_not_change_a_model(spark, table, frame, monkeypatch):
+def test_lost_blocks_do_not_change_a_model(spark, table, tmp_path, monkeypatch):
+    """Of persons whose records have weights, in another order than in memory."""
     monkeypatch.setattr("dpforest.records.spark_store.ROUNDS_KEPT", 2)
-    options = ROUNDS | {"max_records_per_group": 2}
-    expected = in_memory(forest_of("flagship", **options), table, persons=True)
+    options, rows = ROUNDS | WEIGHTED, weighted(table)
+    forest = forest_of("flagship", **options)
+    expected = in_memory(forest, rows, persons=True, sample_weight=rows["weight"])
+    frame = frame_of(spark, rows.sample(frac=1.0, random_state=1), tmp_path / "table")
     at_look(monkeypatch, 7, lambda: forget(spark))
-    assert_same(fitted(forest_of("flagship", **options), frame, persons=True), expected)
+    forest = forest_of("flagship", **options)
+    assert_same(fitted(forest, frame, persons=True, sample_weight="weight"), expected)
 
 
 def test_answers_do_not_grow_with_the_table_and_nothing_is_kept(
