@@ -650,8 +650,9 @@ def test_a_schema_read_off_a_source_is_that_of_its_rows(table, folder):
     for y, task in (("ill", "auto"), ("cost", "auto"), ("age", "auto"), ("age", "regression")):
         with pytest.warns(PrivacyLeakWarning):
             expected = Schema.from_frame(pl.from_pandas(table[columns]), y, task=task)
-        with pytest.warns(PrivacyLeakWarning):
-            assert Schema.from_frame(lazy, y, task=task) == expected
+        for source in (lazy, ParquetTable(folder).only(columns)):
+            with pytest.warns(PrivacyLeakWarning):
+                assert Schema.from_frame(source, y, task=task) == expected
 
 
 @pytest.mark.parametrize("persons", [False, True])

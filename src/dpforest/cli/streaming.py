@@ -26,9 +26,9 @@ def is_large(path: Path) -> bool:
     return path.is_dir() or (path.is_file() and path.stat().st_size > LARGE)
 
 
-def source_to_fit(path: Path, asked: Asked) -> ParquetTable | None:
-    """The source that a table to train on is; None for one that is read as a whole."""
-    if path.is_dir() or (is_parquet(path) and is_large(path)):
+def source_of(path: Path, asked: Asked) -> ParquetTable | None:
+    """The source that a folder or a large Parquet file is; None for what is read as a whole."""
+    if is_parquet(path) and is_large(path):
         return _parquet(path, asked)
     return None
 
@@ -82,7 +82,7 @@ def _pieces(
     path: Path, names: Sequence[str], kept: Sequence[str], asked: Asked
 ) -> Iterator[tuple[Any, Columns]]:
     """Features as estimators take them, and columns to carry over, so many rows at a time."""
-    if not path.is_dir() and not is_parquet(path):
+    if not is_parquet(path):
         yield from _csv_pieces(path, names, kept, asked)
         return
     source = _parquet(path, asked)

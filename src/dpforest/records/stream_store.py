@@ -27,7 +27,7 @@ from dpforest.records.stored_shard import Buffers, StoredShard
 from dpforest.records.stores import Persons
 from dpforest.tables.encode import Encoding
 from dpforest.tables.frames import Frame
-from dpforest.tables.sources import Source
+from dpforest.tables.sources import EMPTY, Source
 from dpforest.tables.streams import blocks_of
 from dpforest.tables.threads import count_threads, take_turns
 
@@ -132,7 +132,7 @@ class _Stream:
                 buckets.add(*self._reading.persons(block))
             n_rows += len(block)
         if not shards:
-            raise SchemaError("the source is empty (0 sample(s)): at least one record is needed")
+            raise SchemaError(EMPTY)
         if persons is not None and buckets is not None:
             bits = buckets.kept(persons.most, persons.coins)
             for shard in shards:
