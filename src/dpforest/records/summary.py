@@ -48,9 +48,8 @@ def _standing_for(series: nw.Series[Any], *, is_target: bool) -> nw.Series[Any]:
     fractions = distinct.filter(distinct % 1 != 0) if is_target else distinct
     if is_target and not len(fractions):
         return distinct
-    return nw.concat([distinct[[0, len(distinct) - 1]].to_frame(), fractions[:1].to_frame()])[
-        series.name
-    ]
+    ends = distinct[[0, len(distinct) - 1]]  # Arrow knows no -1
+    return nw.concat([ends.to_frame(), fractions[:1].to_frame()])[series.name]
 
 
 def _filled(series: nw.Series[Any], length: int) -> nw.Series[Any]:
