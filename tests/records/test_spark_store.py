@@ -50,6 +50,9 @@ def spark(this_machine):
             "spark.driver.host": "127.0.0.1",
             "spark.log.level": "OFF",
             "spark.sql.shuffle.partitions": "3",
+            # Small frames: compiling plans and Java's own code for speed costs more than it saves.
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
         for name, value in settings.items():
             builder = builder.config(name, value)
