@@ -34,7 +34,7 @@ dd = pytest.importorskip("dask.dataframe", reason="needs Dask's data frames")
 distributed = pytest.importorskip("distributed", reason="needs dask's distributed scheduler")
 dask_tasks = pytest.importorskip("dpforest.records.dask_tasks")
 __all__ = ["table"]
-ROUNDS = {"trees_per_round": 2}  # six of them
+ROUNDS = {"trees_per_round": 2, "n_hint": 20_000}  # six of them, after two looks at bins
 
 
 @pytest.fixture(scope="module")

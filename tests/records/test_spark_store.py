@@ -16,7 +16,6 @@ from tests.records.looks import at_look
 from tests.records.test_sources import (
     CLASSES,
     WEIGHTED,
-    N,
     arrow,
     assert_same,
     fitted,
@@ -32,7 +31,7 @@ from tests.test_docs import run_blocks
 pytest.importorskip("pyspark", reason="needs Spark: pip install dpforest[spark]")
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support:FutureWarning")
 __all__ = ["table"]
-ROUNDS = {"trees_per_round": 2}  # six of them
+ROUNDS = {"trees_per_round": 2, "n_hint": 20_000}  # six of them, after two looks at bins
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +162,7 @@ def test_answers_do_not_grow_with_the_table_and_nothing_is_kept(
 
     for module in ("spark_store", "spark_persons"):
         monkeypatch.setattr(f"dpforest.records.{module}.collected", measured)
-    forest = forest_of("flagship", max_records_per_group=2, n_hint=N)
+    forest = forest_of("flagship", max_records_per_group=2, **ROUNDS)
     for times in (1, 8):
         sizes.append([])
         rows = pd.concat([table] * times)

@@ -15,7 +15,8 @@ from dpforest.schema.categories import is_missing
 from dpforest.tables.arrow_source import ParquetTable
 from dpforest.tables.streams import blocks_of
 
-LARGE = 1 << 28  # bytes of a file that is read piece by piece
+LARGE = 1 << 28  # bytes of a text that is read piece by piece
+PACKED = 8  # how many times as large a compressed file may be in memory
 CSV_ROWS = 1 << 15
 
 Columns = Mapping[str, list[Any]]
@@ -23,7 +24,10 @@ Columns = Mapping[str, list[Any]]
 
 def is_large(path: Path) -> bool:
     """Tell whether a table is read piece by piece: a folder, or a large file."""
-    return path.is_dir() or (path.is_file() and path.stat().st_size > LARGE)
+    if path.is_dir():
+        return True
+    packed = is_parquet(path) or path.suffix.lower() == ".gz"
+    return path.is_file() and path.stat().st_size > (LARGE // PACKED if packed else LARGE)
 
 
 def source_of(path: Path, asked: Asked) -> ParquetTable | None:
