@@ -164,7 +164,8 @@ def test_every_family_is_the_same_as_in_memory(name, persons, table, folder):
 
 @pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
 @pytest.mark.parametrize(
-    "kind", ["one file", "hive", "dataset", "lazy frame", "lazy query", "chunks of memory"]
+    "kind",
+    ["one file", "hive", "dataset", "filter", "lazy frame", "lazy query", "chunks of memory"],
 )
 def test_every_kind_of_source_is_the_same_as_in_memory(kind, neighbors, table, tmp_path):
     source, rows = source_of_kind(kind, table, tmp_path)
@@ -191,6 +192,9 @@ def source_of_kind(kind, table, tmp_path):
         return ParquetTable(folder), rows
     if kind == "dataset":
         return ds.dataset(in_files(table, folder, (512,))), table
+    if kind == "filter":
+        whole = ds.dataset(in_files(table, folder, (512,)))
+        return whole.filter(ds.field("age") < 80), table[table["age"] < 80]
     if kind == "lazy frame":
         return pl.scan_parquet(in_files(table, folder, (7, 900)) / "*.parquet"), table
     if kind == "lazy query":
@@ -387,13 +391,18 @@ def test_a_source_without_records_is_refused(table, tmp_path):
     refused(forest_of("flagship"), source, SchemaError, "empty")
 
 
-def test_what_is_no_parquet_is_refused(tmp_path):
+def test_what_is_no_parquet_is_refused(folder, tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file"):
         ParquetTable(tmp_path / "nowhere")
     (tmp_path / "a.parquet").write_bytes(b"anna,17,ill")
     with pytest.raises(SchemaError, match="cannot be read as Parquet") as caught:
         ParquetTable(tmp_path / "a.parquet")
     assert "anna" not in str(caught.value)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SchemaError, match="has no Parquet files"):
+        ParquetTable(tmp_path / "empty")
+    (folder / "readme.txt").write_text("anna,17,ill")
+    refused(forest_of("flagship"), ParquetTable(folder), SchemaError, "readme.txt cannot be read")
 
 
 def test_a_source_that_is_cut_short_is_refused(table):
