@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ def is_large(path: Path) -> bool:
     """Tell whether a table is read piece by piece: a folder, or a large file."""
     if path.is_dir():
         return True
+    if is_parquet(path) and find_spec("pyarrow") is None:
+        return False  # polars reads it as a whole
     packed = is_parquet(path) or path.suffix.lower() == ".gz"
     return path.is_file() and path.stat().st_size > (LARGE // PACKED if packed else LARGE)
 
