@@ -135,14 +135,18 @@ def test_tables_that_do_not_fit_say_so_of_every_column(folder, tmp_path, all_lar
     result = run("schema", "check", tmp_path / "bad", *checked)
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
-    assert [name for line in lines for name in ("age", "hours_per_week", "income") if name in line]
+    bad = ["age", "hours_per_week", "income"]
+    assert [name for line in lines for name in bad if repr(name) in line] == bad
     assert len(lines) == 3
     assert "SECRET" not in result.stdout
     for file in (tmp_path / "bad").iterdir():
         file.unlink()
     table[:0].to_parquet(tmp_path / "bad" / "0.parquet")
-    result = run("schema", "check", tmp_path / "bad", *checked)
-    assert (result.exit_code, "empty" in result.stderr) == (1, True)
+    predicted = ("predict", folder / "model.dpforest", tmp_path / "bad", "-o", tmp_path / "a.csv")
+    for command in (("schema", "check", tmp_path / "bad", *checked), predicted):
+        result = run(*command)
+        assert (result.exit_code, "empty" in result.stderr) == (1, True)
+    assert not (tmp_path / "a.csv").exists()
 
 
 @pytest.mark.parametrize("persons", [[], OF_PERSONS])

@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from dpforest.cli.tables import is_parquet
 from dpforest.exceptions import SchemaError
 from dpforest.schema.categories import is_missing
 from dpforest.tables.arrow_source import ParquetTable
+from dpforest.tables.sources import EMPTY
 from dpforest.tables.streams import blocks_of
 
 LARGE = 1 << 28  # bytes of a text that is read piece by piece
@@ -74,13 +75,17 @@ def predict_large(
             made = zip(answers, (each.tolist() for each in found), strict=True)
             yield {**others, **dict(made)}
 
+    batches = columns()
+    first = next(batches, None)
+    if first is None:
+        raise SchemaError(EMPTY)
     if is_parquet(output):
-        _write_parquet(output, columns())
+        _write_parquet(output, first, batches)
     else:
         with open_text(output, "wt") as file:
             writer = csv.writer(file)
             writer.writerow([*kept, *answers])
-            for each in columns():
+            for each in chain([first], batches):
                 writer.writerows(zip(*each.values(), strict=True))
     return dict.fromkeys([*kept, *answers])
 
@@ -139,12 +144,12 @@ def _parquet(path: Path, asked: Asked) -> ParquetTable:
     return ParquetTable(path)
 
 
-def _write_parquet(output: Path, batches: Iterator[Columns]) -> None:
+def _write_parquet(output: Path, first: Columns, batches: Iterator[Columns]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    first = pa.table(dict(next(batches)))
-    with pq.ParquetWriter(output, first.schema) as writer:
-        writer.write_table(first)
+    table = pa.table(dict(first))
+    with pq.ParquetWriter(output, table.schema) as writer:
+        writer.write_table(table)
         for each in batches:
-            writer.write_table(pa.table(dict(each), schema=first.schema))
+            writer.write_table(pa.table(dict(each), schema=table.schema))
