@@ -24,9 +24,9 @@ from dpforest.forests.plan import TARGET_SHARE, Purse
 from dpforest.forests.target_look import look_at_target
 from dpforest.losses import Logistic, Loss, Softmax, Squared
 from dpforest.privacy.desk import Desk
+from dpforest.report.noise_runs import Chance
 
 CLASS_SHARE = Fraction(2, 100)  # of the budget, for the class counts of balanced weights
-HEARD = 0.05  # the share of residuals that are taken not to be clipped, by explanations
 WIDTHS = 0.75  # residuals are clipped at so many standard deviations of the target
 
 
@@ -167,8 +167,8 @@ class PrivateForestClassifier(WeighingClassifier, BoostedForest):
         n_classes = len(self.schema_.classes)
         return 1 if n_classes == 2 else n_classes
 
-    def _chance(self) -> tuple[float, float]:
-        return 1.0 if len(self.classes_) == 2 else 2.0 / len(self.classes_), 1.0
+    def _chance(self) -> Chance:
+        return Chance(1.0 if len(self.classes_) == 2 else 2.0 / len(self.classes_))
 
     def _loss(self) -> Loss:
         n_classes = len(self.schema_.classes)
@@ -246,9 +246,9 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
         """Scores are measured from the center, in widths."""
         return self.target_width_, np.array([self.target_center_])
 
-    def _chance(self) -> tuple[float, float]:
-        # Of targets at both ends of a range nearly every residual is clipped: the worst case.
-        return min(self.target_deviation_ / self.target_width_, 1.0) ** 2, HEARD
+    def _chance(self) -> Chance:
+        spread = self.target_deviation_ / self.target_width_
+        return Chance(min(spread, 1.0) ** 2, spread)
 
     def _loss(self) -> Loss:
         return Squared(self.target_center_, self.target_width_)
