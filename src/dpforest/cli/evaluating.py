@@ -23,10 +23,10 @@ from dpforest.cli.commands import (
     TableIn,
     app,
 )
-from dpforest.cli.console import working
 from dpforest.cli.csv_layout import Asked
 from dpforest.forests.files import read_model
 from dpforest.forests.saving import load_model
+from dpforest.progress import Bar
 
 
 @app.command()
@@ -65,22 +65,21 @@ def evaluate(
     column = inputs.target_column(forest.schema_, target)
     person = [] if groups is None else [groups]
     names = forest.schema_.feature_names
-    with working("reading"):
+    with Bar("reading"):
         data = tables.read_table(table, [*names, column, *person], Asked(separator, encoding))
-    with working("evaluating"):
-        found = measure(
-            forest,
-            data.select(names),
-            inputs.labels_of(data, column, forest.schema_),
-            epsilon=epsilon,
-            delta=delta,
-            groups=None if groups is None else data.column(groups),
-            max_records_per_group=max_records_per_group,
-            neighbors=neighbors,
-            level=level,
-            budget=budget,
-            random_state=random_state,
-        )
+    found = measure(
+        forest,
+        data.select(names),
+        inputs.labels_of(data, column, forest.schema_),
+        epsilon=epsilon,
+        delta=delta,
+        groups=None if groups is None else data.column(groups),
+        max_records_per_group=max_records_per_group,
+        neighbors=neighbors,
+        level=level,
+        budget=budget,
+        random_state=random_state,
+    )
     # The model by its digest: a report takes the evaluation of no other.
     measured = {"model": read_model(model).digest} | found.to_dict()
     written = json.dumps(measured, indent=2, ensure_ascii=False)

@@ -32,7 +32,6 @@ class RecordStore(ABC):
     def __init__(self) -> None:
         self._state = State()
         self._numbers = count()
-        self._expected = 0
 
     @abstractmethod
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
@@ -42,10 +41,6 @@ class RecordStore(ABC):
     def has_weights(self) -> bool:
         """Whether records have weights, apart from what these are."""
         return False
-
-    def expect(self, n_totals: int) -> None:
-        """Be told how many totals follow, to show how much time is left."""
-        self._expected = n_totals
 
     def close(self) -> None:
         """Give back what the store holds; there are no totals any more."""

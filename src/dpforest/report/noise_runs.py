@@ -163,7 +163,7 @@ class Chance:
         --------
         >>> explained = np.array([[-1.2, 1.2]], np.float32)
         >>> Chance(1.0, 1.3).of_residuals(explained, np.zeros((2, 1)))
-        (0.25..., 0.74...)
+        (0.2..., 0.7...)
         >>> Chance(1.0, 1.3).of_residuals(explained, explained.T)
         (1.0, 0.05)
         """
