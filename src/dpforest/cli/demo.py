@@ -92,7 +92,9 @@ def run(n_rows: int, random_state: int | None) -> Demo:
             accuracies, start = [], time.perf_counter()
             for repeat in range(REPEATS):
                 seed = None if random_state is None else random_state + repeat
-                model = PrivateForestClassifier(epsilon, schema=train.schema, random_state=seed)
+                model = PrivateForestClassifier(
+                    epsilon=epsilon, schema=train.schema, random_state=seed
+                )
                 accuracies.append(model.fit(train.X, train.y).score(test.X, test.y))
                 bar.advance()
             label = f"epsilon = {epsilon:g}" + (" (no noise)" if math.isinf(epsilon) else "")

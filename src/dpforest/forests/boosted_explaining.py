@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
-from dpforest.forests.base import PrivateEstimator
+from dpforest.forests.boosted_scoring import ScoringBoosting
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.declared import fitted
 from dpforest.losses import Loss
@@ -22,15 +22,13 @@ from dpforest.trees.linear import LinearDesign
 from dpforest.trees.unfolding import leaf_table, unfold
 
 
-class ExplainedBoosting(PrivateEstimator):
+class ExplainedBoosting(ScoringBoosting):
     """A boosted forest that explains itself; not to be used by itself."""
 
-    forest_: BoostedTrees = fitted()
     bin_shares_: tuple[NDArray[np.float64] | None, ...] = fitted()
     bin_weights_: tuple[NDArray[np.float64] | None, ...] = fitted()
     leaf_noise_: LeafNoise = fitted()
     total_weight_: float = fitted()
-    _n_linear_trees: int = fitted()
     _start_noise: DescentNoise | None = fitted()
 
     @property
