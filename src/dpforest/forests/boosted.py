@@ -230,9 +230,11 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
     def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
         low, high = self.schema_.target_bounds
         price = purse.price(TARGET_SHARE, among=2)
-        mean, deviation = look_at_target(desk, low, high, self.n_records_, price)
-        self.target_center_, self.target_deviation_ = mean, deviation
-        self.target_width_ = min(high - low, WIDTHS * deviation) if purse.private else high - low
+        look = look_at_target(desk, low, high, self.n_records_, price)
+        self.target_center_, self.target_deviation_ = look.mean, look.deviation
+        clip = min(high - low, WIDTHS * look.deviation)
+        self.target_width_ = clip if purse.private else high - low
+        self._near_center = look.within(self.target_width_)
         return TARGET_SHARE
 
     def _described(self) -> Described:
@@ -248,17 +250,23 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
 
     def _chance(self) -> Chance:
         spread = self.target_deviation_ / self.target_width_
-        return Chance(min(spread, 1.0) ** 2, spread)
+        return Chance(min(spread, 1.0) ** 2, spread, self._near_center)
 
     def _loss(self) -> Loss:
         return Squared(self.target_center_, self.target_width_)
 
     def _facts(self) -> dict[str, Any]:
-        place = {"target_center": self.target_center_, "target_width": self.target_width_}
-        return {**super()._facts(), **place, "target_deviation": self.target_deviation_}
+        return {
+            **super()._facts(),
+            "target_center": self.target_center_,
+            "target_width": self.target_width_,
+            "target_deviation": self.target_deviation_,
+            "near_center": self._near_center,
+        }
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
         self.target_center_ = float(facts["target_center"])
         self.target_width_ = float(facts["target_width"])
         self.target_deviation_ = float(facts["target_deviation"])
+        self._near_center = float(facts["near_center"])

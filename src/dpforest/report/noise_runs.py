@@ -142,16 +142,20 @@ class Chance:
     spread : float, optional
         Of targets around their mean, in units of the residual at which gradients are clipped; None
         where they are not, so that all tell of errors.
+    near : float, default=0.0
+        The share of the targets that are nearer to their mean than that.
     """
 
     variance: float
     spread: float | None = None
+    near: float = 0.0
 
     def of_residuals(self, scores: NDArray[np.float32], errors: Values) -> tuple[float, float]:
         """The variance of a gradient, and the share of gradients that tell of errors.
 
         A residual's mean square is that of targets, less what the scores explain, and more by their
-        errors; by Chebyshev's inequality no more residuals than that are clipped.
+        errors; by Chebyshev's inequality no more residuals than that are clipped, and those of a
+        model that explains nothing are the targets themselves.
 
         Parameters
         ----------
@@ -170,7 +174,8 @@ class Chance:
         if self.spread is None:
             return self.variance, 1.0
         square = self.spread**2 - float(scores.var()) + 2.0 * float((errors**2).mean())
-        return min(max(square, 0.0), self.variance), max(1.0 - max(square, 0.0), LEAST_HEARD)
+        square = max(square, 0.0)
+        return min(square, self.variance), max(1.0 - square, self.near, LEAST_HEARD)
 
 
 def noise_values(
