@@ -32,7 +32,7 @@ TABLES = (
     "diabetes_prediction", "kc_house", "mushroom", "nursery", "pendigits",
 )  # fmt: skip
 MOST_RECORDS = 20_000
-TEST_RECORDS = 3_000
+TEST_RECORDS = 10_000
 REPEATS = 3
 BARS = {math.inf: 0.8, 1.0: 0.6}
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
