@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import front_picture
 from benchmarks.accuracy import report, results
 from benchmarks.accuracy.methods import GROUPS, worker
 from benchmarks.accuracy.results import Cell, Result
@@ -79,11 +78,3 @@ def test_a_tuned_figure_is_shown_once_every_setting_is_measured(
 def test_every_measured_method_has_a_column() -> None:
     methods = {method for group in GROUPS for method in group.private + group.plain}
     assert methods == {method for column in report.COLUMNS.values() for method in column}
-
-
-def test_the_front_picture_shows_each_method_in_a_way_of_its_own(tmp_path: Path) -> None:
-    looks = front_picture.DRAWN.values()
-    assert set(front_picture.DRAWN) <= set(report.COLUMNS)
-    assert len({look.colour for look in looks}) == len({look.dashes for look in looks}) == 5
-    front_picture.draw(tmp_path / "front.svg")
-    assert "<svg" in (tmp_path / "front.svg").read_text(encoding="utf-8")
