@@ -80,6 +80,14 @@ def test_nobody_watches_where_errors_go_to_a_file(monkeypatch):
     assert not made
 
 
+def test_workers_leave_the_terminal_to_the_process_that_started_them(monkeypatch):
+    monkeypatch.setattr(progress.sys, "stderr", SimpleNamespace(isatty=lambda: True))
+    assert progress._terminal() is not None
+    worker = SimpleNamespace(name="LokyProcess-1")
+    monkeypatch.setattr(progress, "current_process", lambda: worker)
+    assert progress._terminal() is None
+
+
 def test_bars_share_a_display_and_go_when_work_breaks_off(terminal):
     def work():
         with Bar("training"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from multiprocessing import current_process
 from threading import RLock, Timer
 from typing import Self, TypeVar
 
@@ -136,8 +137,8 @@ _DISPLAY = _Display()
 
 
 def _terminal() -> Console | None:
-    """The terminal of errors, if there is one."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    """The terminal of errors, if there is one and no other process writes to it."""
+    if sys.stderr is None or not sys.stderr.isatty() or current_process().name != "MainProcess":
         return None
     return Console(stderr=True)
 
