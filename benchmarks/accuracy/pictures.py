@@ -60,7 +60,7 @@ def _glance_panel(
     panel.set_ylim(bottom=low)
     _name_lines(panel, ends, len(epsilons) - 1)
     panel.set_xticks(range(len(epsilons)), [f"{epsilon:g}" for epsilon in epsilons])
-    panel.set_xlim(-0.2, len(epsilons) + 0.9)
+    panel.set_xlim(-0.2, len(epsilons) + 1.2)
     panel.set_xlabel("epsilon")
     panel.grid(axis="y", alpha=0.3)
     panel.spines[["top", "right"]].set_visible(False)
@@ -70,9 +70,15 @@ def _name_lines(panel: Axes, ends: list[tuple[float, str]], last: int) -> None:
     """Write each name beside the end of its line, pushed apart where lines are close."""
     low, high = panel.get_ylim()
     room = 0.055 * (high - low)
-    at = -math.inf
-    for height, column in sorted(ends):
-        at = max(height, at + room, low)
+    ends = sorted(ends)
+    heights = [max(height, low) for height, _ in ends]
+    for k in range(1, len(heights)):
+        heights[k] = max(heights[k], heights[k - 1] + room)
+    ceiling = high
+    for k in reversed(range(len(heights))):
+        heights[k] = min(heights[k], ceiling)
+        ceiling = heights[k] - room
+    for at, (_, column) in zip(heights, ends, strict=True):
         label = f"{column}, not private" if column in NOT_PRIVATE else column
         weight = "bold" if column == "dpforest" else "normal"
         panel.text(
