@@ -15,7 +15,7 @@ COLUMNS = {
     "DP-EBM tuned": ("dp_ebm", "dp_ebm_rounds1000", "dp_ebm_rate0.03"),
     "linear": (FIXED,),
     "linear tuned": tuple(NOISY_DESCENTS),
-    "MST + HistGB": ("synthetic_mst", "synthetic_mst_target"),
+    "MST + HistGB": ("synthetic_mst", "synthetic_mst_target5", "synthetic_mst_target10"),
     "dpforest": ("dpforest",),
     "dpforest, pure": ("dpforest_pure",),
     "dpforest, eps = inf": ("dpforest_inf",),

@@ -50,7 +50,10 @@ GROUPS = (
         requirements=("interpret-core==0.7.8", "scikit-learn==1.9.1"),
     ),
     Group("linear", private=tuple(NOISY_DESCENTS)),
-    Group("synthetic", private=("synthetic_mst", "synthetic_mst_target")),
+    Group(
+        "synthetic",
+        private=("synthetic_mst", "synthetic_mst_target5", "synthetic_mst_target10"),
+    ),
     Group(
         "aim",
         private=("synthetic_aim",),

@@ -3,7 +3,7 @@
 It is MST (McKenna, Miklau and Sheldon, 2021), written here in short: a third of the budget for the
 histogram of every column, a third for a spanning tree of pairs that are far from independent, a
 third for the chosen pairs; records are drawn along the tree, from the target. In its favour there
-is a second form: every pair is measured together with the target. Delta is 1e-6, neighbours differ
+is a second form: every pair is measured together with the target, in coarse or finer bins. Delta is 1e-6, neighbours differ
 by one record, the number of records is public.
 """
 
@@ -19,7 +19,8 @@ from benchmarks.accuracy.splits import Split
 
 DELTA = 1e-6
 MAX_ROWS = 30_000
-BINS = {"synthetic_mst": 16, "synthetic_mst_target": 8}
+# bins of a number
+BINS = {"synthetic_mst": 16, "synthetic_mst_target5": 5, "synthetic_mst_target10": 10}
 Edge = tuple[int, int]  # parent, child
 
 
@@ -47,7 +48,7 @@ def synthesize(
     ]
     codes = [column.encode(v) for column, v in zip(columns, values.T, strict=True)]
     edges = spanning_tree(codes, columns, rho / 3, rng)
-    drawn = draw(codes, columns, edges, method == "synthetic_mst_target", deviation, rng)
+    drawn = draw(codes, columns, edges, method != "synthetic_mst", deviation, rng)
     made = [column.decode(c, rng) for column, c in zip(columns, drawn, strict=True)]
     y = made[0].astype(np.int64) if split.n_classes else made[0]
     return np.column_stack(made[1:]), y
