@@ -3,8 +3,8 @@
 It is MST (McKenna, Miklau and Sheldon, 2021), written here in short: a third of the budget for the
 histogram of every column, a third for a spanning tree of pairs that are far from independent, a
 third for the chosen pairs; records are drawn along the tree, from the target. In its favour there
-is a second form: every pair is measured together with the target, in coarse or finer bins. Delta is 1e-6, neighbours differ
-by one record, the number of records is public.
+is a second form: every pair is measured together with the target, in coarse or finer bins. Delta
+is 1e-6, neighbours differ by one record, the number of records is public.
 """
 
 from dataclasses import replace
