@@ -62,17 +62,20 @@ def means() -> Means:
         for column, methods in {**COLUMNS, **SLOW}.items():
             at = math.inf if column in NOT_PRIVATE else epsilon
             keys = [(dataset, m, at) for m in methods if learns(m, tables.n_classes(dataset))]
-            if keys and all(key in scores for key in keys):
-                table[dataset, column, epsilon] = max(_mean(scores, key) for key in keys)
+            found = [_mean(scores, key) for key in keys]
+            if found and all(seeds for _, seeds in found):
+                table[dataset, column, epsilon] = max(found)
     return table
 
 
 def _mean(scores: Scores, key: tuple[str, str, float]) -> tuple[float, int]:
     """Return the mean accuracy, or the share of the training mean's squared error that is gone."""
-    found = scores[key]
+    found = scores.get(key, {})
+    if not found:
+        return math.nan, 0
     if tables.n_classes(key[0]):
         return sum(found.values()) / len(found), len(found)
-    whole = scores[key[0], "majority", math.inf]
+    whole = scores.get((key[0], "majority", math.inf), {})
     seeds = found.keys() & whole.keys()
-    gone = 1 - sum(found[s] for s in seeds) / sum(whole[s] for s in seeds)
-    return gone, len(seeds)
+    left = sum(found[s] for s in seeds) / sum(whole[s] for s in seeds) if seeds else math.nan
+    return 1 - left, len(seeds)
