@@ -25,8 +25,7 @@ def main() -> None:
     for group in groups if options.again else ():
         results.forget(group.name, lambda result: result.dataset in options.data)
     for name in options.data:
-        for seed in range(options.seeds or tables.n_seeds(name)):
-            measure(name, seed, groups, options.epsilons)
+        measure(name, options.seeds or tables.n_seeds(name), groups, options.epsilons)
     report.write()
 
 
@@ -43,25 +42,29 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measure(name: str, seed: int, groups: list[Group], epsilons: list[float]) -> None:
-    """Measure the missing cells of one split, a group at a time."""
+def measure(name: str, n_seeds: int, groups: list[Group], epsilons: list[float]) -> None:
+    """Measure the missing cells of one data set, a group at a time."""
     for group in groups:
         done = {result.cell for result in results.read(group.name)}
         settings = group.settings(epsilons, tables.n_classes(name))
-        wanted = [Cell(name, method, epsilon, seed) for method, epsilon in settings]
-        missing = [cell for cell in wanted if cell not in done]
+        missing = [
+            cell
+            for seed in range(n_seeds)
+            for method, epsilon in settings
+            if (cell := Cell(name, method, epsilon, seed)) not in done
+        ]
         if missing:
             with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / "split.npz"
-                data.make_split(name, seed).save(path)
-                run(group, path, missing)
+                for seed in {cell.seed for cell in missing}:
+                    data.make_split(name, seed).save(Path(folder) / f"{seed}.npz")
+                run(group, folder, missing)
 
 
-def run(group: Group, split: Path, cells: list[Cell]) -> None:
+def run(group: Group, splits: str, cells: list[Cell]) -> None:
     """Hand the cells to the group's worker and keep each answer as it comes."""
     python = python_with(group.name, group.requirements) if group.requirements else sys.executable
     with subprocess.Popen(
-        [python, "-m", f"benchmarks.accuracy.methods.{group.name}", split],
+        [python, "-m", f"benchmarks.accuracy.methods.{group.name}", splits],
         cwd=ROOT,
         env={**os.environ, **ONE_CORE},
         stdin=subprocess.PIPE,

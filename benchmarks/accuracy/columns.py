@@ -12,7 +12,7 @@ COLUMNS = {
     "majority": ("majority",),
     "diffprivlib": ("diffprivlib_depth5", "diffprivlib_depth8", "diffprivlib_linear"),
     "DP-EBM": ("dp_ebm",),
-    "DP-EBM tuned": ("dp_ebm", "dp_ebm_rounds1000", "dp_ebm_rate0.03"),
+    "DP-EBM tuned": ("dp_ebm", "dp_ebm_rounds100", "dp_ebm_rounds1000", "dp_ebm_rate0.03"),
     "linear": (FIXED,),
     "linear tuned": tuple(NOISY_DESCENTS),
     "MST + HistGB": ("synthetic_mst", "synthetic_mst_target5", "synthetic_mst_target10"),

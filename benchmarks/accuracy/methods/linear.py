@@ -15,7 +15,7 @@ from benchmarks.accuracy.methods.worker import serve
 from benchmarks.accuracy.splits import Split
 
 DELTA = 1e-6
-MAX_ROWS = 100_000
+MAX_ROWS = 50_000
 
 
 def predict(split: Split, method: str, epsilon: float, seed: int) -> np.ndarray:

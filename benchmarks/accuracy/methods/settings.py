@@ -15,6 +15,6 @@ class Descent:
 
 NOISY_DESCENTS = {
     f"noisy_gd_steps{steps}_rate{rate:g}_clip{clip:g}": Descent(steps, rate, clip)
-    for steps, rate, clip in product((30, 100), (4.0, 16.0), (0.05, 0.2))
+    for steps, rate, clip in product((30, 100), (4.0, 16.0), (0.05, 0.2, 1.0))
 }
 FIXED = "noisy_gd_steps100_rate4_clip0.2"
