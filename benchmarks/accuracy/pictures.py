@@ -78,8 +78,9 @@ def _name_lines(panel: Axes, ends: list[tuple[float, str]], last: int) -> None:
     for k in reversed(range(len(heights))):
         heights[k] = min(heights[k], ceiling)
         ceiling = heights[k] - room
-    for at, (_, column) in zip(heights, ends, strict=True):
+    for at, (height, column) in zip(heights, ends, strict=True):
         label = f"{column}, not private" if column in NOT_PRIVATE else column
+        label += ", below" * (height < low)
         weight = "bold" if column == "dpforest" else "normal"
         panel.text(
             last + 0.15, at, label, color=COLOURS[column], fontsize=9, va="center", weight=weight

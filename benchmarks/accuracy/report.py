@@ -120,7 +120,7 @@ def rows(table: Means, epsilon: float, numbers: bool) -> list[str]:
         texts = []
         for column, methods in COLUMNS.items():
             if column in found:
-                text = f"{found[column][0]:.3f}"
+                text = figure(found[column][0])
                 best = column not in NOT_PRIVATE and found[column][0] == max(private)
                 texts.append(f"**{text}**" if best else text)
             else:
@@ -132,6 +132,11 @@ def rows(table: Means, epsilon: float, numbers: bool) -> list[str]:
             f"| {dataset} | {tables.n_rows(dataset)} | {counts} | " + " | ".join(texts) + " |"
         )
     return lines
+
+
+def figure(score: float) -> str:
+    """Return an accuracy or R2; an R2 so far below 0 says no more than that."""
+    return f"{score:.3f}" if score >= -1 else "< -1"
 
 
 def against_more_budget(table: Means) -> list[str]:
@@ -163,7 +168,7 @@ def beside_aim(table: Means, epsilons: list[float]) -> list[str]:
     for dataset in tables.shapes():
         keys = [(dataset, column, epsilon) for column in columns for epsilon in epsilons]
         if all(key in table for key in keys):
-            figures = " | ".join(f"{table[key][0]:.3f}" for key in keys)
+            figures = " | ".join(figure(table[key][0]) for key in keys)
             lines.append(f"| {dataset} | {figures} |")
     return lines
 
