@@ -80,7 +80,7 @@ def _name_lines(panel: Axes, ends: list[tuple[float, str]], last: int) -> None:
         ceiling = heights[k] - room
     for at, (height, column) in zip(heights, ends, strict=True):
         label = f"{column}, not private" if column in NOT_PRIVATE else column
-        label += ", below" * (height < low)
+        label += ", below" if height < low else ""
         weight = "bold" if column == "dpforest" else "normal"
         panel.text(
             last + 0.15, at, label, color=COLOURS[column], fontsize=9, va="center", weight=weight

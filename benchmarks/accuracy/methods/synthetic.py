@@ -28,8 +28,12 @@ def predict(split: Split, method: str, epsilon: float, seed: int) -> np.ndarray:
     split = split.filled().first(MAX_ROWS)
     rng = np.random.default_rng(seed)
     X, y = synthesize(split, method, zero_concentrated(epsilon), rng)
-    if split.n_classes and len(np.unique(y)) == 1:
-        return np.full(len(split.y_test), y[0])
+    if split.n_classes:
+        # scikit-learn refuses a class of a single record
+        kept = np.bincount(y)[y] > 1
+        X, y = X[kept], y[kept]
+        if len(np.unique(y)) == 1:
+            return np.full(len(split.y_test), y[0])
     made = replace(split, X_train=X, y_train=y)
     return plain.predict(made, "hist_gradient_boosting", epsilon, seed)
 
