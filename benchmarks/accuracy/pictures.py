@@ -13,7 +13,16 @@ from matplotlib.axes import Axes
 from benchmarks.accuracy import tables
 from benchmarks.accuracy.columns import COLOURS, COLUMNS, NOT_PRIVATE, Means
 
-SHOWN = ("diffprivlib", "DP-EBM tuned", "linear tuned", "MST + HistGB", "dpforest", "HistGB")
+# what the chart calls the columns it shows
+SHOWN = {
+    "diffprivlib": "diffprivlib",
+    "DP-EBM tuned": "DP-EBM, tuned on test",
+    "linear": "linear, one setting",
+    "linear tuned": "linear, tuned on test",
+    "MST + HistGB": "synthetic, tuned on test",
+    "dpforest": "dpforest, defaults",
+    "HistGB": "HistGB, not private",
+}
 KINDS = {
     "Two classes: mean accuracy": lambda n_classes: n_classes == 2,
     "More classes: mean accuracy": lambda n_classes: n_classes > 2,
@@ -23,7 +32,7 @@ KINDS = {
 
 def glance(table: Means, epsilons: list[float], path: Path) -> None:
     """Draw a panel a kind of target: the mean or median over the tables, a line a method."""
-    figure, axes = pyplot.subplots(1, len(KINDS), figsize=(13, 4.4), layout="constrained")
+    figure, axes = pyplot.subplots(1, len(KINDS), figsize=(14, 4.6), layout="constrained")
     for panel, (title, belongs) in zip(axes, KINDS.items(), strict=True):
         chosen = [name for name in tables.shapes() if belongs(tables.n_classes(name))]
         _glance_panel(panel, table, epsilons, chosen, title)
@@ -37,7 +46,7 @@ def _glance_panel(
     found = {c for d, c, _ in table if d in chosen}
     columns = [column for column in SHOWN if column in found]
     whole = [d for d in chosen if all((d, c, e) in table for c in columns for e in epsilons)]
-    panel.set_title(f"{title} ({len(whole)} tables)", fontsize=11)
+    panel.set_title(f"{title} ({len(whole)} tables)", fontsize=11, pad=12)
     if not whole:
         return
     middle = mean if tables.n_classes(whole[0]) else median
@@ -56,11 +65,11 @@ def _glance_panel(
             zorder=3 if ours else 2,
         )
         ends.append((heights[-1], column))
-    low = 0.0 if middle is median else None
-    panel.set_ylim(bottom=low)
+    if middle is median:
+        panel.set_ylim(0, 1)
     _name_lines(panel, ends, len(epsilons) - 1)
     panel.set_xticks(range(len(epsilons)), [f"{epsilon:g}" for epsilon in epsilons])
-    panel.set_xlim(-0.2, len(epsilons) + 1.2)
+    panel.set_xlim(-0.2, len(epsilons) + 1.6)
     panel.set_xlabel("epsilon")
     panel.grid(axis="y", alpha=0.3)
     panel.spines[["top", "right"]].set_visible(False)
@@ -79,8 +88,7 @@ def _name_lines(panel: Axes, ends: list[tuple[float, str]], last: int) -> None:
         heights[k] = min(heights[k], ceiling)
         ceiling = heights[k] - room
     for at, (height, column) in zip(heights, ends, strict=True):
-        label = f"{column}, not private" if column in NOT_PRIVATE else column
-        label += ", below" if height < low else ""
+        label = SHOWN[column] + (", below" if height < low else "")
         weight = "bold" if column == "dpforest" else "normal"
         panel.text(
             last + 0.15, at, label, color=COLOURS[column], fontsize=9, va="center", weight=weight
