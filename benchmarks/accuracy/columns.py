@@ -22,7 +22,7 @@ COLUMNS = {
     "ExtraTrees": ("extra_trees",),
     "HistGB": ("hist_gradient_boosting",),
 }
-# measured where it takes minutes, not hours: beside the tables, in one of its own
+# measured on few tables, for it is slow: in a table of its own
 SLOW = {"AIM + HistGB": ("synthetic_aim",)}
 NOT_PRIVATE = ("majority", "dpforest, eps = inf", "ExtraTrees", "HistGB")
 OURS = ("dpforest", "dpforest, pure", "dpforest, eps = inf")
