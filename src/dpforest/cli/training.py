@@ -82,7 +82,7 @@ def fit(
     )
     budgets.require_room(budget, model.epsilon, getattr(model, "delta", 0.0))
     asked = Asked(separator, encoding)
-    source = streaming.source_to_fit(table, asked)
+    source = streaming.source_of(table, asked)
     if source is not None:
         inputs.tell_ignored(source, declared, column, groups)
         model.fit(source, column, groups=groups)  # shows how far it is

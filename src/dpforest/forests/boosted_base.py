@@ -72,8 +72,9 @@ class BoostedForest(MonotoneBoosting):
         ----------
         X, y, groups
             As in `PrivateEstimator.fit`: features, target, and the person of each record.
-        sample_weight : array-like of shape (n,), optional
+        sample_weight : array-like of shape (n,), or str, optional
             The weight of each record, from 0 to ``max_sample_weight``; larger ones count as that.
+            Of a source, the name of the column.
 
         Returns
         -------

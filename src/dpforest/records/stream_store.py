@@ -25,10 +25,9 @@ from dpforest.records.statistics import Statistic
 from dpforest.records.store import RecordStore
 from dpforest.records.stored_shard import Buffers, StoredShard
 from dpforest.records.stores import Persons
-from dpforest.schema import Schema
 from dpforest.tables.encode import Encoding
 from dpforest.tables.frames import Frame
-from dpforest.tables.sources import Source
+from dpforest.tables.sources import EMPTY, Source
 from dpforest.tables.streams import blocks_of
 from dpforest.tables.threads import count_threads, take_turns
 
@@ -37,11 +36,10 @@ LOOK_AHEAD = 4  # blocks
 
 
 def open_store(
-    source: Source, y: str, schema: Schema, persons: Persons | None, n_jobs: int | None
+    source: Source, reading: Reading, persons: Persons | None, n_jobs: int | None
 ) -> StreamStore:
     """Read the target and check the columns; see `stores.open_source`."""
-    groups = None if persons is None else persons.groups
-    return StreamStore(_Stream(source, Reading(schema, y, groups)), persons, n_jobs)
+    return StreamStore(_Stream(source, reading), persons, n_jobs)
 
 
 class StreamStore(RecordStore):
@@ -56,7 +54,7 @@ class StreamStore(RecordStore):
     """
 
     def __init__(self, stream: _Stream, persons: Persons | None, n_jobs: int | None) -> None:
-        super().__init__()
+        super().__init__(stream.has_weights)
         self._stream, self._n_jobs = stream, n_jobs
         self._bar: Bar | None = None
         self._file = PrivateFile()
@@ -116,6 +114,7 @@ class _Stream:
 
     def __init__(self, source: Source, reading: Reading) -> None:
         self._source, self._reading = source, reading
+        self.has_weights = reading.weights is not None
 
     def first(self, file: PrivateFile, persons: Persons | None) -> list[StoredShard]:
         """Check what types do not promise, and keep the targets; nothing is totalled."""
@@ -124,7 +123,8 @@ class _Stream:
         n_rows = 0
         columns = self._reading.first_columns(self._source)
         for block in watched(blocks_of(self._source, columns), "checking"):
-            shards.append(StoredShard(file, self._reading.target(block), n_rows))
+            target, weight = self._reading.target(block), self._reading.weight(block)
+            shards.append(StoredShard(file, target, n_rows, weight))
             self._reading.check(block)
             if set(self._reading.columns) <= set(columns):
                 self._reading.frozen_frame(block, shards[-1].frozen)
@@ -132,7 +132,7 @@ class _Stream:
                 buckets.add(*self._reading.persons(block))
             n_rows += len(block)
         if not shards:
-            raise SchemaError("the source is empty (0 sample(s)): at least one record is needed")
+            raise SchemaError(EMPTY)
         if persons is not None and buckets is not None:
             bits = buckets.kept(persons.most, persons.coins)
             for shard in shards:
