@@ -7,6 +7,8 @@ out: over bounds far too wide, their noise alone would widen the target.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dpforest.arrays import Values
@@ -21,10 +23,46 @@ STANDS_OUT = 2.0  # deviations of the noise
 NARROWEST = 0.01  # the least deviation, of the range that was looked at
 
 
+class TargetLook(NamedTuple):
+    """What is known of a target: the share of the records in equal cells of a range."""
+
+    shares: Values
+    low: float
+    high: float
+
+    def moments(self) -> tuple[float, float]:
+        """Mean and standard deviation.
+
+        Examples
+        --------
+        >>> TargetLook(np.full(64, 1 / 64), 0.0, 2.0).moments()
+        (1.0, 0.57...)
+        """
+        # In units of the range, so that no square leaves the range of doubles.
+        middles = (np.arange(len(self.shares)) + 0.5) / len(self.shares)
+        mean = float(self.shares @ middles)
+        deviation = float(np.sqrt(self.shares @ (middles - mean) ** 2))
+        return self._at(mean), (self.high - self.low) * max(deviation, NARROWEST)
+
+    def quantile(self, q: float) -> float:
+        """Below which a share q lies, as if a cell's records lay evenly in it.
+
+        Examples
+        --------
+        >>> TargetLook(np.array([0.5, 0.0, 0.25, 0.25]), 0.0, 4.0).quantile(0.75)
+        3.0
+        """
+        edges = np.arange(len(self.shares) + 1) / len(self.shares)
+        return self._at(float(np.interp(q, np.append(0.0, np.cumsum(self.shares)), edges)))
+
+    def _at(self, place: float) -> float:
+        return self.low + (self.high - self.low) * place
+
+
 def look_at_target(
     desk: Desk, low: float, high: float, n_records: float, price: Price
-) -> tuple[float, float]:
-    """Mean and standard deviation of a target, as far as two looks, at the price each, show them.
+) -> TargetLook:
+    """Look at a target twice, at the price each.
 
     Parameters
     ----------
@@ -42,7 +80,7 @@ def look_at_target(
     low, high = low + width * from_, low + width * to
     label = "histogram of the target, where it lies"
     second = target_counts(desk, low, high, CELLS, price, label)
-    return moments(standing_out(second.values, second.deviation, n_records), low, high)
+    return TargetLook(standing_out(second.values, second.deviation, n_records), low, high)
 
 
 def standing_out(counts: Values, deviation: float, n_records: float) -> Values:
@@ -63,12 +101,3 @@ def bulk(shares: Values) -> tuple[int, int]:
     first = int(np.searchsorted(up_to, BULK))
     last = int(np.searchsorted(up_to, up_to[-1] - BULK))
     return max(first - 1, 0), min(last + 2, len(shares))
-
-
-def moments(shares: Values, low: float, high: float) -> tuple[float, float]:
-    """Mean and standard deviation, from the shares of equal cells of a range."""
-    # In units of the range, so that no square leaves the range of doubles.
-    middles = (np.arange(len(shares)) + 0.5) / len(shares)
-    mean = float(shares @ middles)
-    deviation = float(np.sqrt(shares @ (middles - mean) ** 2))
-    return low + (high - low) * mean, (high - low) * max(deviation, NARROWEST)

@@ -46,7 +46,7 @@ class Loss(ABC):
         return 1
 
     @property
-    def constants(self) -> tuple[float, ...]:
+    def constants(self) -> tuple[Any, ...]:
         """What the kernel has to know of this loss, beside the records."""
         return ()
 

@@ -1,0 +1,91 @@
+"""The smoothed pinball loss of some quantiles of a number; of the median, the absolute loss.
+
+For the quantile q the pinball loss of a score s and a target t is (1 - q) (s - t) above the target
+and q (t - s) below. Averaged over all shifts of the target by at most one width, and doubled, it
+has, with r = s - t in widths, the gradient
+
+    r + 1 - 2 q, held between -2 q and 2 (1 - q),
+
+which is bounded by 2 max(q, 1 - q) whatever the target is, and comes to rest at the quantile of
+the targets so shifted. Its slope is 1 within a width of the target and 0 elsewhere, so 1 is the
+largest Hessian, and every record is given that one: Hessians then count records, and no step goes
+too far.
+
+Several quantiles have a score each. A record cannot be far beyond two of them on either side, so
+the gradients of all of them together are hardly longer than those of one: of the quantiles 0.05 and
+0.95 a record above both has (-0.1, -1.9), one between them (-0.1, 0.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from dpforest.arrays import Values
+from dpforest.losses.base import Loss, Norm
+from dpforest.losses.number_rules import NumberRules
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _derivatives(
+    scores: NDArray[np.float32],
+    target: NDArray[Any],
+    slopes: Values,
+    curvatures: Values,
+    quantiles: tuple[float, ...],
+    centers: tuple[float, ...],
+    widths: tuple[float, ...],
+) -> None:
+    for k in range(scores.shape[0]):
+        low, high = -2.0 * quantiles[k], 2.0 * (1.0 - quantiles[k])
+        for i in range(target.shape[0]):
+            slope = scores[k, i] - (target[i] - centers[k]) / widths[k] + low + 1.0
+            # What is no number stays none, and its record is dropped.
+            slopes[k, i] = low if slope < low else high if slope > high else slope
+    for i in range(target.shape[0]):
+        curvatures[i] = 1.0
+
+
+@dataclass(frozen=True)
+class Pinball(NumberRules, Loss):
+    """The pinball loss.
+
+    Parameters
+    ----------
+    quantiles : tuple of float
+        Between 0 and 1, from the lowest to the highest.
+    centers, widths : tuple of float
+        The scores of each are measured from its center in units of its width.
+    """
+
+    kernel = staticmethod(_derivatives)
+    clip_without_noise: ClassVar[float] = 4.0
+
+    quantiles: tuple[float, ...] = (0.5,)
+    centers: tuple[float, ...] = (0.0,)
+    widths: tuple[float, ...] = (1.0,)
+
+    @property
+    def n_outputs(self) -> int:
+        """One score for each quantile."""
+        return len(self.quantiles)
+
+    @property
+    def constants(self) -> tuple[tuple[float, ...], ...]:
+        """The quantiles, their centers and their widths."""
+        return self.quantiles, self.centers, self.widths
+
+    def predictions(self, scores: NDArray[np.floating[Any]], clipped: bool) -> Values:
+        """The quantiles of each record, shape (n,) or (n, n_outputs)."""
+        found = self.centers + np.array(self.widths) * scores.T.astype(np.float64)
+        return np.asarray(found[:, 0] if self.n_outputs == 1 else found)
+
+    def clip(self, norm: Norm) -> float:
+        """The norm of the longest gradients where scores are in order: nothing is cut off then."""
+        q = np.array(self.quantiles)
+        beyond = np.arange(len(q)) < np.arange(len(q) + 1)[:, None]
+        return float(np.linalg.norm(np.where(beyond, 2.0 * q, 2.0 - 2.0 * q), norm, axis=1).max())
