@@ -46,7 +46,8 @@ class PrivateIntervalRegressor(BoostedRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((5_000, 2))
     >>> y = X[:, 0] + X[:, 1] * rng.normal(0, 0.2, 5_000)
-    >>> schema = Schema((NumericFeature("a", 0, 1), NumericFeature("b", 0, 1)), Target(low=-2, high=3))
+    >>> features = NumericFeature("a", 0, 1), NumericFeature("b", 0, 1)
+    >>> schema = Schema(features, Target(low=-2, high=3))
     >>> forest = PrivateIntervalRegressor(coverage=0.8, schema=schema, random_state=0).fit(X, y)
     >>> low, high = forest.predict_interval(X).T
     >>> 0.75 < ((low <= y) & (y <= high)).mean() < 0.9

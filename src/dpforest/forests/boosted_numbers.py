@@ -11,6 +11,7 @@ from sklearn.base import RegressorMixin
 
 from dpforest.arrays import Values
 from dpforest.export import Described
+from dpforest.export.described import Link
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.declared import fitted
 from dpforest.forests.plan import TARGET_SHARE, Purse
@@ -20,6 +21,8 @@ from dpforest.privacy.desk import Desk
 
 HEARD = 0.05  # the share of residuals that are taken not to be clipped, by explanations
 WIDTHS = 0.75  # residuals are clipped at so many standard deviations of the target
+START = 1.0
+START1 = 1.0
 NEAR = 0.8  # times q (1 - q) is the share of the targets within a width above the quantile q
 
 
@@ -65,8 +68,17 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
             self.target_center_ = mean
             self.target_width_ = min(whole, WIDTHS * self.target_deviation_) if private else whole
         else:
-            self.target_center_ = _one_or_all([look.quantile(q) for q in self._quantiles])
-            self.target_width_ = _one_or_all([_width(look, q) for q in self._quantiles])
+            self.target_center_ = _one_or_all(
+                [
+                    look.quantile(0.5)
+                    + (START if len(self._quantiles) > 1 else START1)
+                    * (look.quantile(q) - look.quantile(0.5))
+                    for q in self._quantiles
+                ]
+            )
+            self.target_width_ = _one_or_all(
+                [min(_width(look, q), WIDTHS * self.target_deviation_) for q in self._quantiles]
+            )
 
     def _loss(self) -> Loss:
         if not self._quantiles:
@@ -77,11 +89,20 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
     def _described(self) -> Described:
         scale, center = self.target_width_, self.target_center_
         trees, values = self.forest_.trees, self.forest_.values
+        link: Link = "number" if np.ndim(center) == 0 else "interval"
         bounds = self.schema_.target_bounds
-        return Described(self.encoding_, trees, values, "number", None, center, scale, bounds)
+        return Described(self.encoding_, trees, values, link, None, center, scale, bounds)
 
     @property
-    def score_units(self) -> tuple[float, Values]:
+    def told(self) -> str:
+        """What the model answers, in a word or two."""
+        if len(self._quantiles) > 1:
+            return "interval"
+        named = {(): "mean", (0.5,): "median"}
+        return named.get(self._quantiles) or f"{self._quantiles[0]:g} quantile"
+
+    @property
+    def score_units(self) -> tuple[float | Values, Values]:
         """Scores are measured from the center, in widths."""
         return self.target_width_, np.atleast_1d(self.target_center_)
 

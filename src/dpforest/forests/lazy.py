@@ -19,7 +19,8 @@ def also_of_sources(method: Method) -> Method:
     """Let ``predict`` and its kin answer a source by columns of the same kind.
 
     ``predict`` gives a column ``prediction``, ``predict_interval`` columns ``lower`` and ``upper``,
-    the others one for each class, by its name: a lazy frame of polars, Dask or Spark; of a Parquet table or a data set, a RecordBatchReader.
+    the others one for each class, by its name: a lazy frame of polars, Dask or Spark; of a Parquet
+    table or a data set, a RecordBatchReader.
     """
 
     @wraps(method)

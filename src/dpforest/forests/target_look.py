@@ -20,6 +20,7 @@ from dpforest.privacy.desk import Desk
 CELLS = 64
 BULK = 0.02  # of the records may lie on either side of what the second histogram covers
 STANDS_OUT = 2.0  # deviations of the noise
+CLEAR = 4.0
 NARROWEST = 0.01  # the least deviation, of the range that was looked at
 
 
@@ -29,6 +30,7 @@ class TargetLook(NamedTuple):
     shares: Values
     low: float
     high: float
+    clear: Values
 
     def moments(self) -> tuple[float, float]:
         """Mean and standard deviation.
@@ -52,8 +54,8 @@ class TargetLook(NamedTuple):
         >>> TargetLook(np.array([0.5, 0.0, 0.25, 0.25]), 0.0, 4.0).quantile(0.75)
         3.0
         """
-        edges = np.arange(len(self.shares) + 1) / len(self.shares)
-        return self._at(float(np.interp(q, np.append(0.0, np.cumsum(self.shares)), edges)))
+        edges = np.arange(len(self.clear) + 1) / len(self.clear)
+        return self._at(float(np.interp(q, np.append(0.0, np.cumsum(self.clear)), edges)))
 
     def _at(self, place: float) -> float:
         return self.low + (self.high - self.low) * place
@@ -80,7 +82,12 @@ def look_at_target(
     low, high = low + width * from_, low + width * to
     label = "histogram of the target, where it lies"
     second = target_counts(desk, low, high, CELLS, price, label)
-    return TargetLook(standing_out(second.values, second.deviation, n_records), low, high)
+    shares = standing_out(second.values, second.deviation, n_records)
+    counts, deviation = second.values, second.deviation
+    while len(counts) > 8 and n_records / len(counts) < CLEAR * deviation:
+        counts, deviation = counts.reshape(-1, 2).sum(axis=1), deviation * 2**0.5
+    clear = standing_out(counts, deviation, n_records)
+    return TargetLook(shares, low, high, clear)
 
 
 def standing_out(counts: Values, deviation: float, n_records: float) -> Values:

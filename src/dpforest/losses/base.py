@@ -75,6 +75,13 @@ class Loss(ABC):
         """
         self.kernel(scores, target, slopes, curvatures, *self.constants)
 
+    def moves(self, steps: NDArray[Any]) -> NDArray[Any]:
+        """By how much scores move when each output asks for a step of its own.
+
+        Outputs are the last axis but one. Post-processing, as all that is done with steps.
+        """
+        return steps
+
     @abstractmethod
     def predictions(self, scores: NDArray[np.floating[Any]], clipped: bool) -> Values:
         """What scores, shape (n_outputs, n), say of records: probabilities or targets.
