@@ -54,16 +54,18 @@ def plain_loss(loss, scores, label):
 
 
 def smoothed_pinball(score, quantile, center, width, label):
-    """Twice the mean pinball loss over all shifts of the target by up to a width, in widths.
+    """The mean pinball loss over all shifts of the target, in widths, its steeper side of slope 1.
 
     The loss is linear on either side of the score, so the mean is that of two triangles.
     """
-    apart = np.clip(score - (label - center) / width, -1e6, 1e6)
-    below, above = np.clip([apart + 1.0, 1.0 - apart], 0.0, 2.0)  # shifts on either side
+    steeper = max(quantile, 1.0 - quantile)
+    reach = 0.5 / steeper
+    apart = score - (label - center) / width
+    above, below = np.clip([apart + reach, reach - apart], 0.0, 2.0 * reach)  # shifts on each side
     # Over so many shifts, the mean distance lies half way between the nearest and the farthest.
-    over = 0.5 * below * (max(apart - 1.0, 0.0) + max(apart + 1.0, 0.0))
-    under = 0.5 * above * (max(-apart - 1.0, 0.0) + max(1.0 - apart, 0.0))
-    return (1.0 - quantile) * over + quantile * under
+    over = 0.5 * above * (max(apart - reach, 0.0) + max(apart + reach, 0.0))
+    under = 0.5 * below * (max(-apart - reach, 0.0) + max(reach - apart, 0.0))
+    return ((1.0 - quantile) * over + quantile * under) / (2.0 * reach * steeper)
 
 
 def test_no_loss_is_left_out():

@@ -25,7 +25,7 @@ LOSSES = {
     "softmax, L1": IntegerLoss(Softmax(3), 1, 1000, 1.3, 0.2),
     "squared": IntegerLoss(Squared(0.3, 0.5), 2, 4096, 1.0, 0.5),
     "squared, L1": IntegerLoss(Squared(0.3, 0.5), 1, 77, 1.0, 0.25),
-    "quantile": IntegerLoss(Pinball((0.9,), (0.3,), (0.5,)), 2, 4096, 1.8, 0.15),
+    "quantile": IntegerLoss(Pinball((0.9,), (0.3,), (0.5,)), 2, 4096, 1.0, 0.15),
     "interval": IntegerLoss(INTERVAL, 2, 4096, INTERVAL.clip(2), 0.15),
     "interval, L1": IntegerLoss(INTERVAL, 1, 77, INTERVAL.clip(1), 0.15),
 }

@@ -13,17 +13,18 @@ from dpforest.arrays import Values
 from dpforest.export import Described
 from dpforest.export.described import Link
 from dpforest.forests.boosted_base import BoostedForest
+from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.declared import fitted
 from dpforest.forests.plan import TARGET_SHARE, Purse
 from dpforest.forests.target_look import TargetLook, look_at_target
 from dpforest.losses import Loss, Pinball, Squared
+from dpforest.losses.pinball import MEDIAN
 from dpforest.privacy.desk import Desk
 
 HEARD = 0.05  # the share of residuals that are taken not to be clipped, by explanations
 WIDTHS = 0.75  # residuals are clipped at so many standard deviations of the target
-START = 1.0
-START1 = 1.0
-NEAR = 0.8  # times q (1 - q) is the share of the targets within a width above the quantile q
+NEAR = 0.4  # of the targets on the smaller side of a quantile, as many as smoothing may reach
+NEARER = 0.5  # scores start so far from the median: outwards they are pulled harder than inwards
 
 
 class BoostedRegressor(RegressorMixin, BoostedForest):
@@ -34,7 +35,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
     target_center_: Any = fitted()
     target_width_: Any = fitted()
     target_deviation_: float = fitted()
-    _quantiles: tuple[float, ...] = fitted()
+    _lowered: Squared | Pinball = fitted()  # the loss, of all that is being learnt
 
     def _asked_quantiles(self) -> tuple[float, ...]:
         """The quantiles to be learnt, from low to high; none asks for the mean."""
@@ -47,7 +48,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
 
     def _check(self, groups: Any) -> None:
         super()._check(groups)
-        if self._trees_to_go_on_from() and self._asked_quantiles() != self._quantiles:
+        if self._trees_to_go_on_from() and self._asked_quantiles() != _quantiles(self._lowered):
             raise ValueError(
                 "the model was fitted with another loss: continue it with the same one, or fit a "
                 "new one with warm_start=False"
@@ -57,34 +58,39 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
         low, high = self.schema_.target_bounds
         price = purse.price(TARGET_SHARE, among=2)
         look = look_at_target(desk, low, high, self.n_records_, price)
-        self._quantiles = self._asked_quantiles()
-        self._measure_from(look, high - low, purse.private)
+        mean, self.target_deviation_ = look.moments()
+        clipped_at = WIDTHS * self.target_deviation_
+        if quantiles := self._asked_quantiles():
+            self._lowered = _pinball(look, {*quantiles, MEDIAN}, clipped_at)
+        else:
+            self._lowered = Squared(
+                mean, min(high - low, clipped_at) if purse.private else high - low
+            )
         return TARGET_SHARE
 
-    def _measure_from(self, look: TargetLook, whole: float, private: bool) -> None:
-        """Where scores begin, and their units: from a released look at the target."""
-        mean, self.target_deviation_ = look.moments()
-        if not self._quantiles:
-            self.target_center_ = mean
-            self.target_width_ = min(whole, WIDTHS * self.target_deviation_) if private else whole
-        else:
-            self.target_center_ = _one_or_all(
-                [
-                    look.quantile(0.5)
-                    + (START if len(self._quantiles) > 1 else START1)
-                    * (look.quantile(q) - look.quantile(0.5))
-                    for q in self._quantiles
-                ]
-            )
-            self.target_width_ = _one_or_all(
-                [min(_width(look, q), WIDTHS * self.target_deviation_) for q in self._quantiles]
-            )
+    def _boost(
+        self, desk: Desk, rng: np.random.Generator, share: Fraction, before: BoostedTrees | None
+    ) -> None:
+        """Learn the median beside a quantile, which it leads, and keep what was asked for."""
+        super()._boost(desk, rng, share, before)
+        if isinstance(self._lowered, Pinball):
+            asked = self._asked_quantiles()
+            kept = [self._lowered.quantiles.index(q) for q in asked]
+            self.forest_ = BoostedTrees(self.forest_.trees, self.forest_.values[:, kept])
+            self._lowered = self._lowered.only(kept)
+        self._tell_units()
+
+    def _tell_units(self) -> None:
+        loss = self._lowered
+        units = (
+            [loss.center, loss.width] if isinstance(loss, Squared) else [loss.centers, loss.widths]
+        )
+        self.target_center_, self.target_width_ = (
+            float(np.squeeze(unit)) if np.size(unit) == 1 else np.array(unit) for unit in units
+        )
 
     def _loss(self) -> Loss:
-        if not self._quantiles:
-            return Squared(self.target_center_, self.target_width_)
-        centers, widths = map(np.atleast_1d, (self.target_center_, self.target_width_))
-        return Pinball(self._quantiles, tuple(centers.tolist()), tuple(widths.tolist()))
+        return self._lowered
 
     def _described(self) -> Described:
         scale, center = self.target_width_, self.target_center_
@@ -96,10 +102,11 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
     @property
     def told(self) -> str:
         """What the model answers, in a word or two."""
-        if len(self._quantiles) > 1:
+        quantiles = _quantiles(self._lowered)
+        if len(quantiles) > 1:
             return "interval"
-        named = {(): "mean", (0.5,): "median"}
-        return named.get(self._quantiles) or f"{self._quantiles[0]:g} quantile"
+        named = {(): "mean", (MEDIAN,): "median"}
+        return named.get(quantiles) or f"{quantiles[0]:g} quantile"
 
     @property
     def score_units(self) -> tuple[float | Values, Values]:
@@ -107,38 +114,50 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
         return self.target_width_, np.atleast_1d(self.target_center_)
 
     def _chance(self) -> tuple[float, float]:
-        if self._quantiles:
-            return float(np.mean([4.0 * q * (1.0 - q) for q in self._quantiles])), HEARD
+        if isinstance(self._lowered, Pinball):
+            return 1.0, HEARD  # of the median, which leads the others
         # Of targets at both ends of a range nearly every residual is clipped: the worst case.
-        return min(self.target_deviation_ / self.target_width_, 1.0) ** 2, HEARD
+        return min(self.target_deviation_ / self._lowered.width, 1.0) ** 2, HEARD
 
     def _facts(self) -> dict[str, Any]:
         place = {
-            "quantiles": list(self._quantiles),
-            "target_center": np.atleast_1d(self.target_center_).tolist(),
-            "target_width": np.atleast_1d(self.target_width_).tolist(),
+            "quantiles": list(_quantiles(self._lowered)),
+            "target_center": np.asarray(self.target_center_).tolist(),
+            "target_width": np.asarray(self.target_width_).tolist(),
             "target_deviation": self.target_deviation_,
         }
         return {**super()._facts(), **place}
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
-        self._quantiles = tuple(map(float, facts["quantiles"]))
-        self.target_center_ = _one_or_all([float(each) for each in facts["target_center"]])
-        self.target_width_ = _one_or_all([float(each) for each in facts["target_width"]])
+        units = facts["target_center"], facts["target_width"]
+        if facts["quantiles"]:
+            numbers = [tuple(map(float, np.atleast_1d(unit))) for unit in units]
+            self._lowered = Pinball(tuple(map(float, facts["quantiles"])), *numbers)
+        else:
+            self._lowered = Squared(*map(float, units))
+        if self.forest_.values.shape[1] != self._lowered.n_outputs:
+            raise ValueError("the leaf values do not fit the loss")
+        self._tell_units()
         self.target_deviation_ = float(facts["target_deviation"])
-        n_outputs = self._loss().n_outputs
-        sizes = np.size(self.target_center_), np.size(self.target_width_)
-        if self.forest_.values.shape[1] != n_outputs or sizes != (n_outputs, n_outputs):
-            raise ValueError("the scores do not fit the quantiles")
 
 
-def _width(look: TargetLook, quantile: float) -> float:
-    """Half the range of the targets near a quantile, and no less than a cell of the look."""
-    near = NEAR * quantile * (1.0 - quantile)
-    width = 0.5 * (look.quantile(quantile + near) - look.quantile(quantile - near))
-    return max(width, (look.high - look.low) / len(look.shares))
+def _quantiles(loss: Squared | Pinball) -> tuple[float, ...]:
+    return loss.quantiles if isinstance(loss, Pinball) else ()
 
 
-def _one_or_all(values: list[float]) -> float | Values:
-    return values[0] if len(values) == 1 else np.array(values)
+def _pinball(look: TargetLook, quantiles: set[float], widest: float) -> Pinball:
+    """The loss of some quantiles: where their scores start, and their units, from a look.
+
+    Smoothing reaches as far as some of the targets lie, at least a cell of the look and at most so
+    far; a width is that much longer as the gradient of the other side is shorter.
+    """
+    ordered = tuple(sorted(quantiles))
+    median, cell = look.quantile(MEDIAN), (look.high - look.low) / len(look.shares)
+    centers, widths = [], []
+    for q in ordered:
+        near = NEAR * min(q, 1.0 - q)
+        reach = 0.5 * (look.quantile(q + near) - look.quantile(q - near))
+        widths.append(2.0 * max(q, 1.0 - q) * min(max(reach, cell), widest))
+        centers.append(median + NEARER * (look.quantile(q) - median))
+    return Pinball(ordered, tuple(centers), tuple(widths))

@@ -7,6 +7,7 @@ out: over bounds far too wide, their noise alone would widen the target.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,16 +21,19 @@ from dpforest.privacy.desk import Desk
 CELLS = 64
 BULK = 0.02  # of the records may lie on either side of what the second histogram covers
 STANDS_OUT = 2.0  # deviations of the noise
-CLEAR = 4.0
+CLEAR, FEWEST_CELLS = 4.0, 8  # deviations that an average cell is to hold, where quantiles are read
 NARROWEST = 0.01  # the least deviation, of the range that was looked at
 
 
 class TargetLook(NamedTuple):
-    """What is known of a target: the share of the records in equal cells of a range."""
+    """What is known of a target: the share of the records in equal cells of a range.
 
-    shares: Values
+    ``clear`` are the same in cells wide enough to stand out of the noise.
+    """
+
     low: float
     high: float
+    shares: Values
     clear: Values
 
     def moments(self) -> tuple[float, float]:
@@ -37,7 +41,7 @@ class TargetLook(NamedTuple):
 
         Examples
         --------
-        >>> TargetLook(np.full(64, 1 / 64), 0.0, 2.0).moments()
+        >>> TargetLook(0.0, 2.0, np.full(64, 1 / 64), np.full(8, 1 / 8)).moments()
         (1.0, 0.57...)
         """
         # In units of the range, so that no square leaves the range of doubles.
@@ -51,7 +55,7 @@ class TargetLook(NamedTuple):
 
         Examples
         --------
-        >>> TargetLook(np.array([0.5, 0.0, 0.25, 0.25]), 0.0, 4.0).quantile(0.75)
+        >>> TargetLook(0.0, 4.0, np.zeros(8), np.array([0.5, 0.0, 0.25, 0.25])).quantile(0.75)
         3.0
         """
         edges = np.arange(len(self.clear) + 1) / len(self.clear)
@@ -83,11 +87,21 @@ def look_at_target(
     label = "histogram of the target, where it lies"
     second = target_counts(desk, low, high, CELLS, price, label)
     shares = standing_out(second.values, second.deviation, n_records)
-    counts, deviation = second.values, second.deviation
-    while len(counts) > 8 and n_records / len(counts) < CLEAR * deviation:
-        counts, deviation = counts.reshape(-1, 2).sum(axis=1), deviation * 2**0.5
-    clear = standing_out(counts, deviation, n_records)
-    return TargetLook(shares, low, high, clear)
+    clear = standing_out(*joined(second.values, second.deviation, n_records), n_records)
+    return TargetLook(low, high, shares, clear)
+
+
+def joined(counts: Values, deviation: float, n_records: float) -> tuple[Values, float]:
+    """Join cells in pairs until an average cell is clear of the noise; counts and their deviation.
+
+    Examples
+    --------
+    >>> joined(np.ones(64), 1.0, 64.0)
+    (array([8., 8., 8., 8., 8., 8., 8., 8.]), 2.82...)
+    """
+    while len(counts) > FEWEST_CELLS and n_records < CLEAR * deviation * len(counts):
+        counts, deviation = counts.reshape(-1, 2).sum(axis=1), deviation * math.sqrt(2.0)
+    return counts, deviation
 
 
 def standing_out(counts: Values, deviation: float, n_records: float) -> Values:

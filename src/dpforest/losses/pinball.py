@@ -1,25 +1,25 @@
 """The smoothed pinball loss of some quantiles of a number; of the median, the absolute loss.
 
 For the quantile q the pinball loss of a score s and a target t is (1 - q) (s - t) above the target
-and q (t - s) below. Averaged over all shifts of the target by at most one width, and doubled, it
-has, with r = s - t in widths, the gradient
+and q (t - s) below. It is averaged over all shifts of the target by at most a, and scaled so that
+the steeper side has the slope 1: with m = max(q, 1 - q), a = 1 / (2 m) and all lengths in widths,
+the gradient is
 
-    r + 1 - 2 q, held between -2 q and 2 (1 - q),
+    s - t + (1 - 2 q) a, held between -q / m and (1 - q) / m,
 
-which is bounded by 2 max(q, 1 - q) whatever the target is, and comes to rest at the quantile of
-the targets so shifted. Its slope is 1 within a width of the target and 0 elsewhere, so 1 is the
-largest Hessian, and every record is given that one: Hessians then count records, and no step goes
-too far.
+at most 1 whatever the target is, and comes to rest at the quantile of the targets so shifted. Its
+slope is 1 within a of the target and 0 elsewhere, so 1 is the largest Hessian, and every record is
+given that one: Hessians then count records, and no step goes too far.
 
 Several quantiles have a score each. A record cannot be far beyond two of them on either side, so
-the gradients of all of them together are hardly longer than those of one: of the quantiles 0.05 and
-0.95 a record above both has (-0.1, -1.9), one between them (-0.1, 0.1).
+the gradients of all of them together are hardly longer than those of few: of the quantiles 0.05 and
+0.95 a record above both has (-0.05, -1), one between them (-0.05, 0.05).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -43,9 +43,11 @@ def _derivatives(
     widths: tuple[float, ...],
 ) -> None:
     for k in range(scores.shape[0]):
-        low, high = -2.0 * quantiles[k], 2.0 * (1.0 - quantiles[k])
+        below, above = quantiles[k], 1.0 - quantiles[k]
+        low, high = -below / max(below, above), above / max(below, above)
+        middle = 0.5 * (low + high)
         for i in range(target.shape[0]):
-            slope = scores[k, i] - (target[i] - centers[k]) / widths[k] + low + 1.0
+            slope = scores[k, i] - (target[i] - centers[k]) / widths[k] + middle
             # What is no number stays none, and its record is dropped.
             slopes[k, i] = low if slope < low else high if slope > high else slope
     for i in range(target.shape[0]):
@@ -65,7 +67,6 @@ class Pinball(NumberRules, Loss):
     """
 
     kernel = staticmethod(_derivatives)
-    clip_without_noise: ClassVar[float] = 4.0
 
     quantiles: tuple[float, ...] = (0.5,)
     centers: tuple[float, ...] = (0.0,)
@@ -90,6 +91,11 @@ class Pinball(NumberRules, Loss):
         along[middle] = 0.0
         return np.asarray(steps + along[:, None] * steps[..., middle : middle + 1, :])
 
+    def only(self, outputs: list[int]) -> Pinball:
+        """The loss of some of the quantiles."""
+        every = self.quantiles, self.centers, self.widths
+        return Pinball(*(tuple(each[k] for k in outputs) for each in every))
+
     def predictions(self, scores: NDArray[np.floating[Any]], clipped: bool) -> Values:
         """The quantiles of each record, shape (n,) or (n, n_outputs)."""
         found = self.centers + np.array(self.widths) * scores.T.astype(np.float64)
@@ -99,4 +105,5 @@ class Pinball(NumberRules, Loss):
         """The norm of the longest gradients where scores are in order: nothing is cut off then."""
         q = np.array(self.quantiles)
         beyond = np.arange(len(q)) < np.arange(len(q) + 1)[:, None]
-        return float(np.linalg.norm(np.where(beyond, 2.0 * q, 2.0 - 2.0 * q), norm, axis=1).max())
+        sides = np.where(beyond, q, 1.0 - q) / np.maximum(q, 1.0 - q)
+        return float(np.linalg.norm(sides, norm, axis=1).max())
