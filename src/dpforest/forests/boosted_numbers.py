@@ -66,6 +66,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
             self._lowered = Squared(
                 mean, min(high - low, clipped_at) if purse.private else high - low
             )
+        self._tell_units()
         return TARGET_SHARE
 
     def _boost(
