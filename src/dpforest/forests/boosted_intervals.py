@@ -20,8 +20,8 @@ class PrivateIntervalRegressor(BoostedRegressor):
 
     One boosted forest, as `PrivateForestRegressor`, whose leaves hold three scores: the median and
     the two quantiles between which a share ``coverage`` of the targets is to lie. A record pulls
-    hard at one of the outer two at most, so the three together need hardly more noise than one, and
-    they share trees, bins and the look at the target: one budget, one ledger.
+    hard at one of the outer two at most, so both need hardly more noise than one, and all share
+    trees, bins and the look at the target: one budget, one ledger.
 
     Parameters
     ----------
