@@ -88,12 +88,14 @@ def page(results: dict[str, list[dict[str, Any]]]) -> str:
     for name, runs in results.items():
         for q in runs[0]["pinball"]:
             means = [np.mean([run["pinball"][q][kind] for run in runs]) for kind in kinds]
-            lines.append(f"| {name}, quantile {q} | " + " | ".join(f"{m:.2f}" for m in means) + " |")
-        cells = []
-        for kind in kinds:
-            held, width = (np.mean([r[what][kind] for r in runs]) for what in ("coverage", "width"))
-            cells.append(f"{held:.1%} held, width {width:.2f}")
-        lines.append(f"| {name}, interval of {COVERAGE:.0%} | " + " | ".join(cells) + " |")
+            cells = " | ".join(f"{mean:.2f}" for mean in means)
+            lines.append(f"| {name}, quantile {q} | {cells} |")
+        figures = [
+            [np.mean([run[what][kind] for run in runs]) for what in ("coverage", "width")]
+            for kind in kinds
+        ]
+        cells = " | ".join(f"{held:.1%} held, width {width:.2f}" for held, width in figures)
+        lines.append(f"| {name}, interval of {COVERAGE:.0%} | {cells} |")
     return "\n".join(lines) + "\n"
 
 
