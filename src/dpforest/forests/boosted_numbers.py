@@ -59,10 +59,10 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
         price = purse.price(TARGET_SHARE, among=2)
         look = look_at_target(desk, low, high, self.n_records_, price)
         mean, self.target_deviation_ = look.moments()
-        clipped_at = WIDTHS * self.target_deviation_
         if quantiles := self._asked_quantiles():
-            self._lowered = _pinball(look, {*quantiles, MEDIAN}, clipped_at)
+            self._lowered = _pinball(look, {*quantiles, MEDIAN})
         else:
+            clipped_at = WIDTHS * self.target_deviation_
             self._lowered = Squared(
                 mean, min(high - low, clipped_at) if purse.private else high - low
             )
@@ -147,18 +147,20 @@ def _quantiles(loss: Squared | Pinball) -> tuple[float, ...]:
     return loss.quantiles if isinstance(loss, Pinball) else ()
 
 
-def _pinball(look: TargetLook, quantiles: set[float], widest: float) -> Pinball:
+def _pinball(look: TargetLook, quantiles: set[float]) -> Pinball:
     """The loss of some quantiles: where their scores start, and their units, from a look.
 
-    Smoothing reaches as far as some of the targets lie, at least a cell of the look and at most so
-    far; a width is that much longer as the gradient of the other side is shorter.
+    Smoothing reaches as far as some of the targets lie, at least a cell of the look and at most
+    so many deviations, as the middle of the targets shows them: noise in the tails is far away.
     """
     ordered = tuple(sorted(quantiles))
     median, cell = look.quantile(MEDIAN), (look.high - look.low) / len(look.shares)
+    deviation = 0.5 * (look.quantile(0.84) - look.quantile(0.16))
     centers, widths = [], []
     for q in ordered:
         near = NEAR * min(q, 1.0 - q)
         reach = 0.5 * (look.quantile(q + near) - look.quantile(q - near))
-        widths.append(2.0 * max(q, 1.0 - q) * min(max(reach, cell), widest))
+        reach = max(min(reach, WIDTHS * deviation), cell)
+        widths.append(2.0 * max(q, 1.0 - q) * reach)
         centers.append(median + NEARER * (look.quantile(q) - median))
     return Pinball(ordered, tuple(centers), tuple(widths))
