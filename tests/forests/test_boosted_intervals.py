@@ -76,26 +76,6 @@ def test_one_forest_of_three_beats_two_of_half_the_budget():
     assert losses[0] < losses[1]
 
 
-@pytest.mark.parametrize(
-    "protection",
-    [
-        {},
-        {"delta": 0.0},
-        {"neighbors": "replace_one"},
-        {"n_hint": 600},
-        {"max_records_per_group": 3},
-    ],
-    ids=str,
-)
-def test_a_fit_spends_its_epsilon_and_never_more(protection):
-    X, y = make_table(600)
-    groups = np.arange(600) // 4 if "max_records_per_group" in protection else None
-    for epsilon in (0.1, 1.0):
-        model = regressor(epsilon=epsilon, **protection).fit(X, y, groups=groups)
-        assert model.ledger_.epsilon <= epsilon
-        assert model.ledger_.epsilon == pytest.approx(epsilon, abs=1e-6)
-
-
 def test_ends_are_in_order_and_within_the_bounds_whatever_the_noise():
     X, y = make_table(60)
     for seed in range(5):

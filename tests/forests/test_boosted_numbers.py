@@ -39,7 +39,7 @@ def regressor(**settings):
     return PrivateForestRegressor(schema=schema, **{"random_state": 0} | settings)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("asked", [*LOSSES, "interval"])
 @pytest.mark.parametrize(
     "protection",
     [
@@ -51,13 +51,16 @@ def regressor(**settings):
     ],
     ids=str,
 )
-def test_a_fit_spends_its_epsilon_and_never_more(protection, loss):
+def test_a_fit_spends_its_epsilon_and_never_more(protection, asked):
     X, y = make_table(600)
     groups = np.arange(600) // 4 if "max_records_per_group" in protection else None
+    model = regressor(**LOSSES.get(asked, {}), **protection)
+    if asked == "interval":
+        model = PrivateIntervalRegressor(schema=model.schema, random_state=0, **protection)
     for epsilon in (0.1, 1.0):
-        model = regressor(epsilon=epsilon, **LOSSES[loss], **protection).fit(X, y, groups=groups)
-        assert model.ledger_.epsilon <= epsilon
-        assert model.ledger_.epsilon == pytest.approx(epsilon, abs=1e-6)
+        ledger = model.set_params(epsilon=epsilon).fit(X, y, groups=groups).ledger_
+        assert ledger.epsilon <= epsilon
+        assert ledger.epsilon == pytest.approx(epsilon, abs=1e-6)
 
 
 def pinball_of(model, quantile):
