@@ -193,6 +193,7 @@ class BoostedForest(MonotoneBoosting):
             memory=plan.memory,
             learnt_cuts=plan.learnt_cuts,
             chosen_levels=plan.chosen_levels,
+            asking=plan.asking,
         )
         choice_price = purse.price(for_choices, plan.n_choices) if plan.n_choices else None
         self.plan_ = plan
