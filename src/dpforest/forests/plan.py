@@ -232,7 +232,7 @@ def plan_boosting(
     drawing = rules.learnt, rules.focus, rules.memory, rules.learnt_cuts
     if not purse.private:
         per_round = min(asked.trees_per_round or 4, n_trees)
-        rate = asked.learning_rate or min(rules.step_without_noise * per_round / n_trees, 1.5)
+        rate = asked.learning_rate or min(60.0 * per_round / n_trees, 1.5)
         shape = n_trees, per_round, asked.depth or 6, rate
         return BoostingPlan(*shape, 1.0, 0.0, *drawing, deepening=asked.depth is None)
     mu = purse.total * math.sqrt(tree_share)

@@ -19,7 +19,7 @@ the gradients of all of them together are hardly longer than those of few: of th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -67,7 +67,6 @@ class Pinball(NumberRules, Loss):
     """
 
     kernel = staticmethod(_derivatives)
-    step_without_noise: ClassVar[float] = 150.0  # gradients of 1 at most come a short way each
 
     quantiles: tuple[float, ...] = (0.5,)
     centers: tuple[float, ...] = (0.0,)
