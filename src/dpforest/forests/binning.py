@@ -124,6 +124,23 @@ def choose_bins(
     return PrivateBins(Encoding(schema, tuple(cuts)), tuple(weights), tuple(shares), n_looks)
 
 
+def public_bins(schema: Schema) -> PrivateBins:
+    """Cuts that follow from declarations alone, weighed by what they cut off the range: free."""
+    public = Encoding.from_schema(schema, max_bins=2)
+    cuts = list(public.cuts)
+    for j in needs_bins(schema):
+        cuts[j] = public_grid(_numeric(schema, j))
+    weights = tuple(
+        None if cut is None else _widths(_numeric(schema, j), cut) for j, cut in enumerate(cuts)
+    )
+    return PrivateBins(Encoding(schema, tuple(cuts)), weights, (None,) * len(cuts), 0)
+
+
+def _widths(feature: NumericFeature, cuts: Values) -> Values:
+    """The share of the declared range in each bin."""
+    return np.diff([feature.low, *cuts, feature.high]) / (feature.high - feature.low)
+
+
 def _is_crowded(feature: NumericFeature, cuts: Values, counts: Values, n_records: float) -> bool:
     """Whether a cell that could be cut further holds a large share of the records."""
     edges = np.concatenate([[feature.low], cuts, [feature.high]])

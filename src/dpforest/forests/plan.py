@@ -19,6 +19,7 @@ from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Gaussian, Price, Pure, exact
 
 TARGET_SHARE = Fraction(4, 100)  # half for each of two looks
+ONE_RULE, ONE_RULE_PURE = 25.0, 100.0  # with less signal a classifier is one rule
 LINEAR_SIGNAL = 6.0  # with less, everything goes into a linear model
 ROOT_FEATURE = 3.6  # the root of the features is counted so often, as 13 features count once each
 MANY_VALUES = 1_000_000  # records times features: from here on a step costs time
@@ -110,6 +111,13 @@ class BoostingPlan:
 
 #: Where all went into a linear model.
 NO_TREES = BoostingPlan(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def is_for_one_rule(purse: Purse, n_records: float) -> bool:
+    """Whether there is so little signal that a single rule tells more than weights or trees."""
+    if not purse.private:
+        return False
+    return n_records * purse.total < (ONE_RULE_PURE if purse.pure else ONE_RULE)
 
 
 def has_little_signal(purse: Purse, n_records: float, n_features: int) -> bool:
