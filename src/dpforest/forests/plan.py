@@ -20,6 +20,7 @@ from dpforest.privacy.accounts.spends import Gaussian, Price, Pure, exact
 
 TARGET_SHARE = Fraction(4, 100)  # half for each of two looks
 ONE_RULE, ONE_RULE_PURE = 25.0, 100.0  # with less signal a classifier is one rule
+RULE_SIGNAL, MOST_RULE_SIGNAL = 25.0, 250.0  # what a rule to start from is worth, and up to where
 LINEAR_SIGNAL = 6.0  # with less, everything goes into a linear model
 ROOT_FEATURE = 3.6  # the root of the features is counted so often, as 13 features count once each
 MANY_VALUES = 1_000_000  # records times features: from here on a step costs time
@@ -118,6 +119,20 @@ def is_for_one_rule(purse: Purse, n_records: float) -> bool:
     if not purse.private:
         return False
     return n_records * purse.total < (ONE_RULE_PURE if purse.pure else ONE_RULE)
+
+
+def rule_share(purse: Purse, n_records: float) -> Fraction:
+    """What a rule to start from gets of the budget for the model; nothing where signal is plenty.
+
+    A choice needs a fixed rate times the records, so its share of mu squared falls with the square
+    of the signal.
+    """
+    if not purse.private or purse.pure:
+        return Fraction(0)
+    signal = n_records * purse.total
+    if signal > MOST_RULE_SIGNAL:
+        return Fraction(0)
+    return Fraction(min(0.5, (RULE_SIGNAL / signal) ** 2)).limit_denominator(1000)
 
 
 def has_little_signal(purse: Purse, n_records: float, n_features: int) -> bool:

@@ -81,7 +81,7 @@ def right_share(found: Released, n_classes: int) -> float:
     >>> right_share(Released(np.array([-3000.0, 100.0]), 900.0), 2)
     0.675
     """
-    right, wrong = np.maximum(found.values, 0.0).tolist()
+    right, wrong = (max(float(count), 0.0) for count in found.values)
     guess = (1.0 + 1.0 / n_classes) / 2.0
     share = (right + guess * found.deviation) / max(right + wrong + found.deviation, 1e-9)
     return min(max(share, 1.01 / n_classes), SUREST)

@@ -55,7 +55,7 @@ def choose_rule(desk: Desk, scales: Scales, n_classes: int, price: Price) -> Rul
             Spend.of("choice of a rule", name, Selection(name, epsilon, desk.steps))
         )
     counts = desk.total(ScaleCounts(scales, n_classes))
-    rules, utilities, weights = _candidates(scales, counts)
+    rules, utilities, weights = rules_of(scales, counts)
     if isinstance(price, Gaussian):
         chosen = desk.draws.exponential_at(utilities, rate, weights)
     else:
@@ -76,7 +76,7 @@ def count_right(desk: Desk, scales: Scales, n_classes: int, rule: Rule, price: P
     return noisy_counts(desk, statistic, price, label, cells=1)
 
 
-def _candidates(
+def rules_of(
     scales: Scales, counts: Integers
 ) -> tuple[tuple[NDArray[np.int64], ...], Integers, Integers]:
     """All rules (scale, cut, below, above), how many records they are right for, their weights."""

@@ -1,4 +1,4 @@
-"""The hot loop of counting on scales; `dpforest.records.counting_kernels` says how it is written."""
+"""The hot loop of counting on scales; `counting_kernels` says how kernels are written."""
 
 from __future__ import annotations
 

@@ -90,8 +90,14 @@ class Draws:
     ) -> Integers:
         """A candidate, by the exponential mechanism at a rate; paid for as a bounded range."""
         # Twice the rate is the epsilon of a sensitivity of 1.
-        terms = {"epsilon": 2 * rate, "sensitivity": 1, "monotone": False, "weights": weights}
-        return selection.exponential_mechanism(utilities, bits=self.bits, **terms)
+        return selection.exponential_mechanism(
+            utilities,
+            epsilon=2 * rate,
+            sensitivity=1,
+            monotone=False,
+            bits=self.bits,
+            weights=weights,
+        )
 
     def exponential(
         self,
