@@ -9,8 +9,7 @@ from dpforest import PrivateForestClassifier
 from dpforest.audit import SMALL_SCHEMA, Table, replay
 from dpforest.audit.controls_rules import one_more_with_rules, rules_for_one_record
 from dpforest.forests import plan
-from dpforest.privacy.accounts.caps import Cap
-from dpforest.privacy.accounts.spends import Gaussian, Spend
+from dpforest.forests.boosted_rule import RuledBoosting
 
 X = np.array([[0.1, 0.0], [0.9, 1.0], [0.4, 1.0], [0.1, 0.0], [0.9, 0.0], [0.9, 0.0]])
 Y = np.array([0, 1, 0, 0, 1, 1])
@@ -32,6 +31,10 @@ def tables(neighbors, persons):
     return table(rows, other), table(rows)
 
 
+def gaussian_rest(forest, purse, share):
+    return purse.price(share)
+
+
 def model(neighbors, persons, delta, **options):
     return PrivateForestClassifier(
         schema=SMALL_SCHEMA,
@@ -42,26 +45,29 @@ def model(neighbors, persons, delta, **options):
     )
 
 
-def labels(report):
-    return {loss.label for loss in report.releases}
-
-
 @pytest.mark.parametrize(("neighbors", "persons", "delta"), CASES)
 @pytest.mark.parametrize("hint", [None, 6])
 def test_a_rule_loses_no_more_than_is_claimed(neighbors, persons, delta, hint):
-    report = replay(model(neighbors, persons, delta, n_hint=hint), *tables(neighbors, persons))
+    forest = model(neighbors, persons, delta, n_hint=hint)
+    report = replay(forest, *tables(neighbors, persons), common=4)
     assert report.holds, str(report)
+    # The choice is nearly all of the pure price, and these tables come close to it.
+    assert report.pure_claim > 0.7
+    assert report.largest_pure_loss > 0.3 * report.pure_claim
 
 
+@pytest.mark.parametrize("one_rule", [1e9, 0.0])
 @pytest.mark.parametrize(("neighbors", "persons"), [case[:2] for case in CASES[::2]])
 def test_a_rule_at_a_gaussian_price_loses_no_more_than_is_claimed(
-    monkeypatch, neighbors, persons
+    monkeypatch, neighbors, persons, one_rule
 ):
-    """As in a search, which has paid for Gaussian noise alone; and as a start of a longer model."""
-    start = model(neighbors, persons, 1e-6, n_hint=600)
-    monkeypatch.setattr(plan, "ONE_RULE", 0.0)
-    report = replay(start, *tables(neighbors, persons))
+    """As in a search, which has paid for Gaussian noise alone; and as the start of a model."""
+    monkeypatch.setattr(plan, "ONE_RULE", one_rule)
+    monkeypatch.setattr(RuledBoosting, "_all_that_is_left", gaussian_rest)
+    forest = model(neighbors, persons, 1e-6, n_hint=600)
+    report = replay(forest, *tables(neighbors, persons), common=4)
     assert report.holds, str(report)
+    assert report.pure_claim == 0
     assert report.mu > 0
 
 

@@ -25,7 +25,7 @@ class RuledBoosting(BoostedForest):
     def _takes_one_rule(self, desk: Desk) -> bool:
         """By public facts and the noisy number of records."""
         purse = Purse(float(self.epsilon), float(self.delta))
-        return self._may_have_rule(desk) and is_for_one_rule(purse, self.n_records_)
+        return self._may_have_rule(desk) and is_for_one_rule(purse, self.n_records_ / desk.steps)
 
     def _may_have_rule(self, desk: Desk) -> bool:
         """Whoever asks for a shape of the trees gets trees; a rule knows of no weights."""
@@ -48,8 +48,8 @@ class RuledBoosting(BoostedForest):
         self, desk: Desk, rng: np.random.Generator, purse: Purse, share: Fraction, asked: Asked
     ) -> tuple[BoostedTrees | None, Fraction]:
         """Spend some of the share on a rule to start from, where it pays."""
-        part = rule_share(purse, self.n_records_) if self._may_have_rule(desk) else Fraction(0)
-        if not part:
+        part = rule_share(purse, self.n_records_ / desk.steps)
+        if not part or not self._may_have_rule(desk):
             return None, share
         return self._rule(desk, rng, purse.price(share * part)), share * (1 - part)
 

@@ -115,7 +115,10 @@ NO_TREES = BoostingPlan(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def is_for_one_rule(purse: Purse, n_records: float) -> bool:
-    """Whether there is so little signal that a single rule tells more than weights or trees."""
+    """Whether there is so little signal that a single rule tells more than weights or trees.
+
+    ``n_records`` is over the steps between neighbours, here and in `rule_share`.
+    """
     if not purse.private:
         return False
     return n_records * purse.total < (ONE_RULE_PURE if purse.pure else ONE_RULE)

@@ -11,11 +11,12 @@ import numpy as np
 
 from dpforest.arrays import Values
 from dpforest.forests.binning import nearest_shares
-from dpforest.privacy.accounts.spends import Price
+from dpforest.privacy.accounts.spends import Gaussian, Price
 from dpforest.privacy.counts import target_counts
 from dpforest.privacy.desk import Desk
 
-CELLS = 64
+CELLS, FEWEST_CELLS = 64, 8
+LOUDEST = 4.0  # cells are so few that an average one holds this many deviations of the noise
 BULK = 0.02  # of the records may lie on either side of what the second histogram covers
 STANDS_OUT = 2.0  # deviations of the noise
 NARROWEST = 0.01  # the least deviation, of the range that was looked at
@@ -36,13 +37,26 @@ def look_at_target(
     price : Pure or Gaussian
         Of one look.
     """
-    first = target_counts(desk, low, high, CELLS, price)
+    cells = cells_for(n_records, price, desk.steps)
+    first = target_counts(desk, low, high, cells, price)
     from_, to = bulk(standing_out(first.values, first.deviation, n_records))
-    width = (high - low) / CELLS
+    width = (high - low) / cells
     low, high = low + width * from_, low + width * to
     label = "histogram of the target, where it lies"
-    second = target_counts(desk, low, high, CELLS, price, label)
+    second = target_counts(desk, low, high, cells, price, label)
     return moments(standing_out(second.values, second.deviation, n_records), low, high)
+
+
+def cells_for(n_records: float, price: Price, steps: int) -> int:
+    """How many cells a histogram has: fewer where the noise would drown what they hold.
+
+    Examples
+    --------
+    >>> cells_for(100_000, Gaussian(0.1), 1), cells_for(2_000, Gaussian(0.03), 1)
+    (64, 15)
+    """
+    noise = steps / price.mu if isinstance(price, Gaussian) else 1.5 * steps / float(price.epsilon)
+    return int(min(max(n_records / max(LOUDEST * noise, 1e-9), FEWEST_CELLS), CELLS))
 
 
 def standing_out(counts: Values, deviation: float, n_records: float) -> Values:
