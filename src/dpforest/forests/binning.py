@@ -130,15 +130,18 @@ def public_bins(schema: Schema) -> PrivateBins:
     cuts = list(public.cuts)
     for j in needs_bins(schema):
         cuts[j] = public_grid(_numeric(schema, j))
-    weights = tuple(
-        None if cut is None else _widths(_numeric(schema, j), cut) for j, cut in enumerate(cuts)
-    )
-    return PrivateBins(Encoding(schema, tuple(cuts)), weights, (None,) * len(cuts), 0)
+    encoding = Encoding(schema, tuple(cuts))
+    return PrivateBins(encoding, bin_widths(encoding), (None,) * len(cuts), 0)
 
 
-def _widths(feature: NumericFeature, cuts: Values) -> Values:
-    """The share of the declared range in each bin."""
-    return np.diff([feature.low, *cuts, feature.high]) / (feature.high - feature.low)
+def bin_widths(encoding: Encoding) -> tuple[Values | None, ...]:
+    """The share of the declared range in each bin of numeric features."""
+
+    def widths(j: int, cuts: Values) -> Values:
+        feature = _numeric(encoding.schema, j)
+        return np.diff([feature.low, *cuts, feature.high]) / (feature.high - feature.low)
+
+    return tuple(None if cut is None else widths(j, cut) for j, cut in enumerate(encoding.cuts))
 
 
 def _is_crowded(feature: NumericFeature, cuts: Values, counts: Values, n_records: float) -> bool:

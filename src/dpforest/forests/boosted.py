@@ -19,7 +19,7 @@ from dpforest.export import Described
 from dpforest.export.described import Link
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosted_rule import RuledBoosting
-from dpforest.forests.class_weights import WeighingClassifier, score_shift, weigh
+from dpforest.forests.class_weights import score_shift, weigh
 from dpforest.forests.lazy import also_of_sources
 from dpforest.forests.plan import TARGET_SHARE, Purse
 from dpforest.forests.target_look import look_at_target
@@ -31,7 +31,7 @@ HEARD = 0.05  # the share of residuals that are taken not to be clipped, by expl
 WIDTHS = 0.75  # residuals are clipped at so many standard deviations of the target
 
 
-class PrivateForestClassifier(WeighingClassifier, RuledBoosting):
+class PrivateForestClassifier(RuledBoosting):
     """The private forest to take when you just want the best one: classification.
 
     Boosted random oblivious trees on privately chosen bins. Two or more classes, mixed features,

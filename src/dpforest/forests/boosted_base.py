@@ -163,10 +163,9 @@ class BoostedForest(MonotoneBoosting):
         start = before
         if before is None:
             self._start_noise = None
-            start, share = self._start_with_rule(desk, rng, purse, share, asked)
             linear = self._plan_linear(purse, share, asked)
             if linear.n_steps:
-                start = self._start_linearly(desk, purse, share, linear, start)
+                start = self._start_linearly(desk, purse, share, linear)
             self._n_linear_trees = 0 if start is None else start.trees.n_trees
             share *= 1 - linear.share
         if share:
@@ -232,28 +231,17 @@ class BoostedForest(MonotoneBoosting):
         plan = plan_linear(purse, share, self.total_weight_, self.n_features_in_, ordered)
         return replace(plan, share=min(plan.share, Fraction(1, 2))) if asked != Asked() else plan
 
-    def _start_with_rule(
-        self, desk: Desk, rng: np.random.Generator, purse: Purse, share: Fraction, asked: Asked
-    ) -> tuple[BoostedTrees | None, Fraction]:
-        """A rule to start from, where it pays, and the share that is left then."""
-        return None, share
-
     def _start_linearly(
-        self,
-        desk: Desk,
-        purse: Purse,
-        share: Fraction,
-        plan: LinearPlan,
-        rule: BoostedTrees | None,
+        self, desk: Desk, purse: Purse, share: Fraction, plan: LinearPlan
     ) -> BoostedTrees:
-        """Spend its part of the share on a linear model, on top of a rule if there is one."""
+        """Spend its part of the share on a linear model."""
         price = purse.price(share * plan.share, among=plan.n_steps)
         assert isinstance(price, Gaussian)
         steps = self.ledger_.protection.steps
         loss = replace(on_grid(self._loss(), purse, price, steps), hessian_part=0.0)
         self._start_noise = noise_of_start(loss, plan, self.total_weight_, price, steps)
         bins, weights = self.encoding_.feature_bins, self.bin_weights_
-        start = linear_start(desk, bins, weights, loss, plan, self.total_weight_, price, rule)
+        start = linear_start(desk, bins, weights, loss, plan, self.total_weight_, price)
         return BoostedTrees(start.trees, self._monotone().project(start.trees, start.values))
 
     def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:

@@ -34,7 +34,6 @@ def linear_start(
     plan: LinearPlan,
     n_records: float,
     price: Gaussian,
-    rule: BoostedTrees | None = None,
 ) -> BoostedTrees:
     """Release a linear model of binned records, as trees.
 
@@ -52,15 +51,11 @@ def linear_start(
         Noisy, or a public hint; positive.
     price : Gaussian
         Of one step.
-    rule : BoostedTrees, optional
-        What was released before: a tree a feature, too. What is released now is added to it.
     """
     design = LinearDesign.of_bins(bins, shares)
     weights = np.zeros((loss.n_outputs, design.n_weights))
     speed, later = np.zeros_like(weights), np.zeros_like(weights)
     desk.start_scores(loss.n_outputs)
-    if rule is not None:
-        desk.add_to_scores(rule.trees, rule.values)
     for step in range(plan.n_steps):
         sums = linear_sums(desk, design, loss, price, f"linear start, {plan.n_steps} steps")
         if loss.loss.gradients_add_up_to_zero:
@@ -71,8 +66,7 @@ def linear_start(
             later += weights
         desk.add_to_scores(*_as_trees(design, speed, bins))
     later /= plan.n_steps - (plan.n_steps + 1) // 2
-    trees, values = _as_trees(design, later, bins)
-    return BoostedTrees(trees, values if rule is None else values + rule.values)
+    return BoostedTrees(*_as_trees(design, later, bins))
 
 
 def noise_of_start(

@@ -19,8 +19,9 @@ from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Gaussian, Price, Pure, exact
 
 TARGET_SHARE = Fraction(4, 100)  # half for each of two looks
-ONE_RULE, ONE_RULE_PURE = 25.0, 100.0  # with less signal a classifier is one rule
-RULE_SIGNAL, MOST_RULE_SIGNAL = 25.0, 250.0  # what a rule to start from is worth, and up to where
+ONE_RULE, ONE_RULE_OF_FEW, ONE_RULE_OF_CLASSES = 25.0, 50.0, 15.0  # with less, it is one rule
+FEW_FEATURES = 6
+PURE_RULE = 30.0  # how much more signal there may be where trees have Laplace noise
 LINEAR_SIGNAL = 6.0  # with less, everything goes into a linear model
 ROOT_FEATURE = 3.6  # the root of the features is counted so often, as 13 features count once each
 MANY_VALUES = 1_000_000  # records times features: from here on a step costs time
@@ -114,28 +115,17 @@ class BoostingPlan:
 NO_TREES = BoostingPlan(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def is_for_one_rule(purse: Purse, n_records: float) -> bool:
+def is_for_one_rule(purse: Purse, n_records: float, n_features: int, n_classes: int) -> bool:
     """Whether there is so little signal that a single rule tells more than weights or trees.
 
-    ``n_records`` is over the steps between neighbours, here and in `rule_share`.
+    Of few features there are few signed sums, so that all are among the candidates; of more than
+    two classes a rule tells two. ``n_records`` is over the steps between neighbours.
     """
     if not purse.private:
         return False
-    return n_records * purse.total < (ONE_RULE_PURE if purse.pure else ONE_RULE)
-
-
-def rule_share(purse: Purse, n_records: float) -> Fraction:
-    """What a rule to start from gets of the budget for the model; nothing where signal is plenty.
-
-    A choice needs a fixed rate times the records, so its share of mu squared falls with the square
-    of the signal.
-    """
-    if not purse.private or purse.pure:
-        return Fraction(0)
-    signal = n_records * purse.total
-    if signal > MOST_RULE_SIGNAL:
-        return Fraction(0)
-    return Fraction(min(0.5, (RULE_SIGNAL / signal) ** 2)).limit_denominator(1000)
+    most = ONE_RULE if n_features > FEW_FEATURES else ONE_RULE_OF_FEW
+    most = most if n_classes == 2 else ONE_RULE_OF_CLASSES
+    return n_records * purse.total < most * (PURE_RULE if purse.pure else 1.0)
 
 
 def has_little_signal(purse: Purse, n_records: float, n_features: int) -> bool:

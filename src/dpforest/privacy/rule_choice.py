@@ -1,4 +1,4 @@
-"""The choice of one rule for all records, and how often it is right: what little signal carries."""
+"""The choice of one rule for all records, and how often it is right."""
 
 from __future__ import annotations
 
@@ -42,21 +42,14 @@ def choose_rule(desk: Desk, scales: Scales, n_classes: int, price: Price) -> Rul
     within an interval of length k times the rate: that is epsilon at a pure price, and the range
     that a Gaussian price is for.
     """
-    name = "exponential mechanism"
-    if isinstance(price, Gaussian):
-        # Half of the records between neighbours: the range is the rate times all of them, once.
-        reach = Fraction(desk.steps, 2)
-        rate = selection_rate(bounded_range_for(price.mu), desk.steps, monotone=True)
-        desk.ledger.debit(Spend.of("choice of a rule", name, BoundedRange(rate, reach)))
-    else:
-        epsilon = Fraction(price.epsilon) / desk.steps
-        rate = selection_rate(epsilon, 1, monotone=True)
-        desk.ledger.debit(
-            Spend.of("choice of a rule", name, Selection(name, epsilon, desk.steps))
-        )
-    counts = desk.total(ScaleCounts(scales, n_classes))
-    rules, utilities, weights = rules_of(scales, counts)
-    if isinstance(price, Gaussian):
+    gaussian, name = isinstance(price, Gaussian), "exponential mechanism"
+    epsilon = _epsilon_of(price) / desk.steps
+    rate = selection_rate(epsilon, 1, monotone=True)
+    # Half of the records between neighbours: the range is the rate times all of them, once.
+    ranged, pure = BoundedRange(rate, Fraction(desk.steps, 2)), Selection(name, epsilon, desk.steps)
+    desk.ledger.debit(Spend.of("choice of a rule", name, ranged if gaussian else pure))
+    rules, utilities, weights = rules_of(scales, desk.total(ScaleCounts(scales, n_classes)))
+    if gaussian:
         chosen = desk.draws.exponential_at(utilities, rate, weights)
     else:
         chosen = desk.draws.exponential(
@@ -74,6 +67,12 @@ def count_right(desk: Desk, scales: Scales, n_classes: int, rule: Rule, price: P
     statistic = RuleCounts(halved, labels, n_classes)
     label = "records that the rule is right for, and others"
     return noisy_counts(desk, statistic, price, label, cells=1)
+
+
+def _epsilon_of(price: Price) -> Fraction:
+    """The range of log ratios that a price buys."""
+    found = bounded_range_for(price.mu) if isinstance(price, Gaussian) else price.epsilon
+    return Fraction(found)
 
 
 def rules_of(
