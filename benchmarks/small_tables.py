@@ -55,17 +55,13 @@ def measure(name: str) -> dict[str, Any]:
                 warnings.simplefilter("ignore", LittleSignalWarning)
                 model.fit(data.X.iloc[train], y[train])
             found.append(model.score(data.X.iloc[test], y[test]))
+    majority, gap = float(np.mean(most_frequent)), float(np.mean(gaps))
     return {
         "rows": len(y),
-        "most frequent": float(np.mean(most_frequent)),
-        "accuracy": {str(epsilon): float(np.mean(found)) for epsilon, found in scores.items()},
-        "error": {
-            str(epsilon): float(np.std(found) / math.sqrt(RUNS)) for epsilon, found in scores.items()
-        },
-        "best without features": {
-            str(epsilon): float(np.mean(most_frequent) - cost(np.mean(gaps), n_train, epsilon))
-            for epsilon in EPSILONS
-        },
+        "most frequent": majority,
+        "accuracy": {str(e): float(np.mean(found)) for e, found in scores.items()},
+        "error": {str(e): float(np.std(found) / math.sqrt(RUNS)) for e, found in scores.items()},
+        "best without features": {str(e): majority - cost(gap, n_train, e) for e in EPSILONS},
     }
 
 

@@ -19,7 +19,8 @@ BINS = ENCODING.feature_bins
 
 
 def draw(n_classes=2, bins=BINS):
-    shares = tuple(None if c else np.ones(int(n)) for c, n in zip(bins.categorical, bins.n_values))
+    kinds = zip(bins.categorical, bins.n_values, strict=True)
+    shares = tuple(None if categorical else np.ones(int(n)) for categorical, n in kinds)
     return Scales.drawn(bins, shares, n_classes, np.random.default_rng(0))
 
 

@@ -14,6 +14,7 @@ from dpforest.audit.replaying import replay
 from dpforest.audit.worlds import SMALL_SCHEMA, Table
 from dpforest.forests.boosted import PrivateForestClassifier
 from dpforest.privacy import rule_choice
+from dpforest.privacy.mechanisms.selection import selection_rate
 
 PERSON = 4  # records
 
@@ -21,10 +22,9 @@ PERSON = 4  # records
 @contextmanager
 def rules_for_one_record() -> Iterator[None]:
     """The verb leaves out the records of a person, in the rate; the ledger has them all."""
-    rate_for = rule_choice.selection_rate
 
     def rate(epsilon: Any, sensitivity: Any, *, monotone: bool) -> Any:
-        return rate_for(PERSON * epsilon, sensitivity, monotone=monotone)
+        return selection_rate(PERSON * epsilon, sensitivity, monotone=monotone)
 
     with patch.object(rule_choice, "selection_rate", rate):
         yield

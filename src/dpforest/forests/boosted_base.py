@@ -96,14 +96,14 @@ class BoostedForest(MonotoneBoosting):
         share = Fraction(1)
         if before is None:
             share = self._count(desk)
-            if self._takes_one_rule(desk):
+            if self._is_for_one_rule(desk):
                 return self._learn_one_rule(desk, rng, share)
             share = self._prepare(desk, share)
         desk.encode(self.encoding_, by_feature=True)
         self._boost(desk, rng, share, before)
 
-    def _takes_one_rule(self, desk: Desk) -> bool:
-        """Whether there is too little signal for anything else."""
+    def _is_for_one_rule(self, desk: Desk) -> bool:
+        """Whether one rule is all of the model, for want of signal."""
         return False
 
     def _learn_one_rule(self, desk: Desk, rng: np.random.Generator, share: Fraction) -> None:

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpforest.forests.binning import bin_widths, public_bins
+from dpforest.forests.binning import public_bins
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.class_weights import WeighingClassifier
+from dpforest.forests.one_rule import release_rule
 from dpforest.forests.plan import Purse, is_for_one_rule
-from dpforest.forests.rule_start import MOST_CLASSES, start_with_rule
 from dpforest.privacy.accounts.spends import Gaussian, Price, Pure
 from dpforest.privacy.desk import Desk
 from dpforest.report.noise_runs import DescentNoise
@@ -23,19 +23,17 @@ GRAIN = 1 << 50  # prices are rounded down to whole parts of this, so that fract
 class RuledBoosting(WeighingClassifier, BoostedForest):
     """A boosted classifier that may be one rule; not to be used by itself."""
 
-    def _takes_one_rule(self, desk: Desk) -> bool:
+    def _is_for_one_rule(self, desk: Desk) -> bool:
         """By public facts and the noisy number of records.
 
         Whoever asks for a shape of the trees gets trees, and a rule knows of no weights.
         """
         shape = self.n_estimators, self.max_depth, self.learning_rate, self.trees_per_round
-        weighs = desk.has_weights or self.class_weight is not None
-        n_classes = len(self.schema_.classes)
-        if weighs or n_classes > MOST_CLASSES or set(shape) != {"auto"}:
+        if desk.has_weights or self.class_weight is not None or set(shape) != {"auto"}:
             return False
         purse = Purse(float(self.epsilon), float(self.delta))
-        facts = self.n_records_ / desk.steps, self.n_features_in_, n_classes
-        return is_for_one_rule(purse, *facts)
+        facts = self.n_features_in_, len(self.schema_.classes)
+        return is_for_one_rule(purse, self.n_records_ / desk.steps, *facts)
 
     def _learn_one_rule(self, desk: Desk, rng: np.random.Generator, share: Fraction) -> None:
         """Spend all that is left on a rule, on public bins."""
@@ -43,20 +41,15 @@ class RuledBoosting(WeighingClassifier, BoostedForest):
         share -= self._look_at_target(desk, purse)
         self._keep_bins(public_bins(self.schema_))
         desk.encode(self.encoding_, by_feature=True)
-        self._clipped = True
-        self._keep_rule(self._rule(desk, rng, self._all_that_is_left(purse, share)))
-
-    def _rule(self, desk: Desk, rng: np.random.Generator, price: Price) -> BoostedTrees:
         bins, n_classes = self.encoding_.feature_bins, len(self.schema_.classes)
-        widths = bin_widths(self.encoding_)
-        start = start_with_rule(desk, bins, widths, n_classes, price, rng)
-        return BoostedTrees(start.trees, self._monotone().project(start.trees, start.values))
-
-    def _keep_rule(self, rule: BoostedTrees) -> None:
-        # A choice is no sum with noise in it: there is none to compare the rule with.
+        price = self._all_that_is_left(purse, share)
+        rule = release_rule(desk, bins, self.bin_weights_, n_classes, price, rng)
+        self._clipped = True
+        # A choice is no sum with noise in it: there is none to compare a rule with.
         self._start_noise = DescentNoise(0.0, 0.0)
         self._n_linear_trees = rule.trees.n_trees
-        self._keep_only(rule)
+        held = self._monotone().project(rule.trees, rule.values)
+        self._keep_only(BoostedTrees(rule.trees, held))
 
     def _all_that_is_left(self, purse: Purse, share: Fraction) -> Price:
         """A pure price, which buys a choice more than a Gaussian one of the same epsilon and delta.

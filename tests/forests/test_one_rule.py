@@ -14,7 +14,7 @@ from dpforest import (
     Schema,
     Target,
 )
-from dpforest.forests.rule_start import right_share, score_weights
+from dpforest.forests.one_rule import right_share, score_weights
 from dpforest.losses.logistic import clipped_logistic
 from dpforest.privacy.desk import Released
 from dpforest.privacy.rule_choice import Rule
@@ -105,9 +105,8 @@ def test_a_shared_budget_pays_for_a_rule_by_the_gaussian_noise_set_aside(tmp_pat
     path = tmp_path / "budget.db"
     Budget.create(path, epsilon=1, delta=1e-5, table="t")
     forest = fit(X, np.where(X[:, 0] > 0.5, "yes", "no"), random_state=None, budget=path)
-    cost = sum((entry.cost() for entry in forest.ledger_.entries[1:]), start=forest.ledger_.entries[0].cost())
     assert "choice of a rule" in forest.ledger_.explain()
-    assert cost.epsilon == 0
+    assert forest.ledger_.stages[-1].total.epsilon == 0
     assert forest.ledger_.epsilon <= 0.1
 
 

@@ -23,13 +23,12 @@ from dpforest.privacy.rule_choice import Rule, choose_rule, count_right
 from dpforest.trees.scales import Scales
 from dpforest.trees.structure import FeatureBins
 
-MOST_CLASSES = 10  # with more, pairs of classes would be too many to choose among
 CHOICE_SHARE = Fraction(9, 10)  # of what a rule costs; the rest counts how often it is right
 SUREST = 0.99
 TYPICAL_MARGIN = 0.5  # of a sum, where a single feature has 1
 
 
-def start_with_rule(
+def release_rule(
     desk: Desk,
     bins: FeatureBins,
     shares: tuple[Values | None, ...],
@@ -45,7 +44,7 @@ def start_with_rule(
         With records that are binned.
     bins : FeatureBins
     shares : tuple of arrays or None
-        Public or released shares of the bins of numeric features.
+        Of the declared range in the bins of numeric features: where they lie in sums.
     n_classes : int
     price : Pure or Gaussian
     rng : numpy.random.Generator
@@ -56,7 +55,7 @@ def start_with_rule(
     found = count_right(desk, scales, n_classes, rule, part_of(price, 1 - CHOICE_SHARE))
     halved = scales.halved(rule.scale, rule.cut)
     design, margin = halved.margins(len(bins))
-    typical = TYPICAL_MARGIN if (halved.steps[0].any(axis=1)).sum() > 1 else 1.0
+    typical = TYPICAL_MARGIN if halved.steps[0].any(axis=1).sum() > 1 else 1.0
     weights = score_weights(rule, margin, n_classes, right_share(found, n_classes), typical)
     trees, values = design.as_trees(weights, bins.n_bins)
     return BoostedTrees(trees, values.astype(np.float32))
