@@ -11,13 +11,12 @@ from dpforest.forests.binning import public_bins
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.class_weights import WeighingClassifier
-from dpforest.forests.one_rule import release_rule
+from dpforest.forests.one_rule import CHOICE_SHARE, release_rule
 from dpforest.forests.plan import Purse, is_for_one_rule
+from dpforest.privacy.accounts.accounting import pure_beside
 from dpforest.privacy.accounts.spends import Gaussian, Price, Pure
 from dpforest.privacy.desk import Desk
 from dpforest.report.noise_runs import DescentNoise
-
-GRAIN = 1 << 50  # prices are rounded down to whole parts of this, so that fractions stay short
 
 
 class RuledBoosting(WeighingClassifier, BoostedForest):
@@ -59,5 +58,9 @@ class RuledBoosting(WeighingClassifier, BoostedForest):
         held = self.budget is not None or getattr(self, "_cap", None) is not None
         if held and not purse.pure:
             return Gaussian(purse.total * math.sqrt(share))
-        left = Fraction(self.ledger_.unspent_epsilon)
-        return Pure(Fraction(math.floor(left * GRAIN), GRAIN))
+        stage = self.ledger_.stages[-1]
+        epsilon, delta = Fraction(stage.budget_epsilon), float(stage.budget_delta)
+        if not stage.total.mu_squared:
+            return Pure(epsilon - stage.total.epsilon)
+        shares = CHOICE_SHARE, 1 - CHOICE_SHARE
+        return Pure(pure_beside(stage.total.mu, epsilon, delta, shares))
