@@ -66,11 +66,10 @@ def test_it_finds_what_one_feature_or_a_sum_tells():
 
 
 def test_with_nothing_to_learn_it_says_the_most_frequent_class():
-    """A gap of 180 records at epsilon 0.1 is named wrongly once in 10**8."""
+    """Or a rule that is nearly as often right; mean of 10 fits, where that class has 0.8."""
     X = draw(300)
     y = np.where(np.arange(300) % 5 > 0, "yes", "no")
-    for seed in range(5):
-        assert np.mean(fit(X, y, random_state=seed).predict(X) == y) > 0.74
+    assert np.mean([fit(X, y, random_state=s).score(X, y) for s in range(10)]) > 0.76
 
 
 def test_three_classes_are_told_by_two_of_them():
