@@ -57,7 +57,7 @@ class BoostedForest(MonotoneBoosting):
         default=None, check=checks.optional(checks.positive)
     )
 
-    _least_signals: ClassVar[tuple[float, float]] = (10.0, 90.0)  # Gaussian, pure
+    _least_signals: ClassVar[tuple[float, float]] = (4.0, 15.0)  # Gaussian, pure
 
     plan_: BoostingPlan = fitted()
     n_records_: float = fitted()
