@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.forests.target_look import bulk, moments, standing_out
+from dpforest.forests.target_look import CELLS, FEWEST_CELLS, bulk, cells_for, moments, standing_out
+from dpforest.privacy.accounts.spends import Gaussian, Pure
 
 
 @settings(max_examples=60, deadline=None)
@@ -48,3 +49,13 @@ def test_noise_over_wide_bounds_does_not_widen_the_target():
     counts[10:14] += 1_250
     shares = standing_out(counts, 20.0, 5_000.0)
     assert bulk(shares) == (9, 15)
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+@pytest.mark.parametrize("price", [Gaussian(0.01), Pure(0.01)])
+def test_cells_are_fewer_where_noise_would_drown_them(price, steps):
+    cells = [cells_for(10.0**k, price, steps) for k in range(1, 9)]
+    assert (cells[0], cells[-1]) == (FEWEST_CELLS, CELLS)
+    assert cells == sorted(cells)
+    assert cells_for(30_000.0, price, 4 * steps) <= cells_for(30_000.0, price, steps)
+    assert cells_for(100.0, Pure(float("inf")), steps) == CELLS

@@ -131,10 +131,10 @@ def public_bins(schema: Schema) -> PrivateBins:
     for j in needs_bins(schema):
         cuts[j] = public_grid(_numeric(schema, j))
     encoding = Encoding(schema, tuple(cuts))
-    return PrivateBins(encoding, bin_widths(encoding), (None,) * len(cuts), 0)
+    return PrivateBins(encoding, _widths(encoding), (None,) * len(cuts), 0)
 
 
-def bin_widths(encoding: Encoding) -> tuple[Values | None, ...]:
+def _widths(encoding: Encoding) -> tuple[Values | None, ...]:
     """The share of the declared range in each bin of numeric features."""
 
     def widths(j: int, cuts: Values) -> Values:
