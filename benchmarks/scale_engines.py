@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.scale import FEATURES, chunk, forest
 from dpforest.privacy.desk import Desk
-from dpforest.records.statistics import GradientSums
+from dpforest.records.gradient_sums import GradientSums
 
 TICKS = os.sysconf("SC_CLK_TCK")
 

@@ -167,9 +167,15 @@ def _describe(
             "no column has a range or a category that stands out of the noise; "
             f"{inference.spent()}. Declare types and categories (types={{'column': 'integer'}}, "
             "universe={'column': [...]}), ask fewer columns, or give a larger epsilon"
-            + ("" if target is None else f". Of the target was found: {target}")
+            + ("" if target is None else f". {_in_words(target)}")
         )
     return found, target, inference.ledger
+
+
+def _in_words(target: Target) -> str:
+    if target.classes is None:
+        return f"The target was found between {target.low} and {target.high}"
+    return f"The target was found to have the classes {', '.join(map(str, target.classes))}"
 
 
 class _Inference:
