@@ -53,7 +53,7 @@ def cells_for(n_records: float, price: Price, steps: int) -> int:
     Examples
     --------
     >>> cells_for(100_000, Gaussian(0.1), 1), cells_for(2_000, Gaussian(0.03), 1)
-    (64, 15)
+    (64, 14)
     """
     noise = steps / price.mu if isinstance(price, Gaussian) else 1.5 * steps / float(price.epsilon)
     return int(min(max(n_records / max(LOUDEST * noise, 1e-9), FEWEST_CELLS), CELLS))
