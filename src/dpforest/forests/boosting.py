@@ -15,8 +15,9 @@ from dpforest.privacy.desk import Desk
 from dpforest.privacy.gradients import GradientRelease, gradient_sums
 from dpforest.privacy.questions import QuestionChoices
 from dpforest.report.notes import Notes
+from dpforest.trees.deepening import Deepening
 from dpforest.trees.monotone import Monotone
-from dpforest.trees.oblivious import ObliviousTrees
+from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
 LARGEST_STEP = 2.0  # of a leaf, in units of the score
@@ -96,7 +97,7 @@ def boost(
     rounds = [] if before is None else [before]
     if before is not None:
         desk.add_to_scores(before.trees, before.values)
-    label = f"trees of depth {plan.depth}, {plan.trees_per_round} a round"
+    deepening = Deepening(plan.depth, MAX_DEPTH if plan.deepening else plan.depth)
     choices = None
     if choice_price is not None:
         by_gradients = replace(loss, hessian_part=0.0)
@@ -105,16 +106,19 @@ def boost(
     sizes = list(_round_sizes(plan))
     desk.expect(len(sizes) + plan.n_choices)
     for number, n_trees in enumerate(sizes):
-        if choices is not None and number * plan.n_choices % len(sizes) < plan.n_choices:
+        due = number * plan.n_choices % len(sizes) < plan.n_choices
+        if choices is not None and due and (deepening.structured or not plan.choices_wait):
             candidates = grower.candidates()
             chosen = choices.choose(candidates)
             grower.keep(candidates[chosen : chosen + 1])
-        trees = grower.draw(n_trees, plan.depth)
+        trees = grower.draw(n_trees, deepening.depth)
+        label = f"trees of depth {deepening.depth}, {plan.trees_per_round} a round"
         release = gradient_sums(desk, trees, loss, price, label)
         noise_of_hessians = release.deviation * loss.gradient_unit / loss.hessian_unit
         if loss.loss.gradients_add_up_to_zero:
             release = _centred(release)
         grower.learn(trees, release.gradients, release.deviation)
+        deepening.learn(release.gradients, release.deviation)
         values = leaf_values(release, plan)
         values = values if monotone is None else monotone.project(trees, values)
         if notes is not None:

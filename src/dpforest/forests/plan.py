@@ -26,7 +26,8 @@ LINEAR_SIGNAL = 6.0  # with less, everything goes into a linear model
 ROOT_FEATURE = 3.6  # the root of the features is counted so often, as 13 features count once each
 MANY_VALUES = 1_000_000  # records times features: from here on a step costs time
 MOST_LINEAR_SIGNAL = 200.0  # with more, trees see all that a linear model sees
-MANY_RECORDS = 100_000  # from here on a round costs time that small rounds would double
+MANY_RECORDS = 100_000  # from here on a look at all bins takes long
+VERY_MANY_RECORDS = 1_000_000  # from here on a round costs time that small rounds would double
 LAPLACE_SIGNAL = 0.158  # what a unit of pure epsilon is worth next to a unit of mu, in the rules
 
 
@@ -95,6 +96,12 @@ class BoostingPlan:
         Questions that are chosen, rather than drawn, spread evenly over the rounds.
     chosen_levels : int
         Levels of a tree that ask them.
+    asking : float
+        The share of the trees that do.
+    choices_wait : bool
+        Whether nothing is chosen before released sums show that few questions matter, together.
+    deepening : bool
+        Whether ``depth`` is that of the first trees, and later ones grow with what those show.
     """
 
     n_trees: int
@@ -109,6 +116,9 @@ class BoostingPlan:
     learnt_cuts: float
     n_choices: int = 0
     chosen_levels: int = 0
+    asking: float = 0.0
+    choices_wait: bool = False
+    deepening: bool = False
 
 
 #: Where all went into a linear model.
@@ -240,14 +250,14 @@ def plan_boosting(
         per_round = min(asked.trees_per_round or 4, n_trees)
         rate = asked.learning_rate or min(60.0 * per_round / n_trees, 1.5)
         shape = n_trees, per_round, asked.depth or 6, rate
-        return BoostingPlan(*shape, 1.0, 0.0, *drawing)
+        return BoostingPlan(*shape, 1.0, 0.0, *drawing, deepening=asked.depth is None)
     mu = purse.total * math.sqrt(tree_share)
     if purse.pure:
         # Laplace noise of deviation sqrt(2) T / epsilon is that of a Gaussian budget of this mu.
         mu = purse.epsilon * float(tree_share) / math.sqrt(2.0 * n_trees)
     signal = n_records * mu / loss.bound / max(1.0, loss.n_outputs / 2.0)
     step = rules.total_step(signal, norm)
-    small_rounds = rules.small_rounds and n_records < MANY_RECORDS
+    small_rounds = rules.small_rounds and n_records < VERY_MANY_RECORDS
     per_round = min(asked.trees_per_round or _per_round(purse, step, small_rounds), n_trees)
     rounds = -(-n_trees // per_round)
     part = rules.leaf_damping(norm)
@@ -259,6 +269,7 @@ def plan_boosting(
         rules.damping(norm) * loss.bound / mu + 1.0,
         part * max(n_records, 0.0) * rules.largest_hessian,
         *drawing,
+        deepening=asked.depth is None and not purse.pure,
     )
 
 

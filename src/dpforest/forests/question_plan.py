@@ -23,17 +23,30 @@ class QuestionPlan:
         At most; never more than rounds.
     levels : int
         Of a tree that ask chosen questions, in place of drawn ones.
+    asking : float
+        The share of the trees that do.
+    wait : bool
+        Until trees showed that few questions matter, together. The choices are paid for all the
+        same: whether they are made follows from what was released.
     """
 
     share: Fraction
     n_choices: int
     levels: int
+    asking: float = 0.6
+    wait: bool = False
 
     def joined_to(self, plan: BoostingPlan) -> BoostingPlan:
         """The plan of the trees, with the choices that its rounds have room for."""
         n_rounds = -(-plan.n_trees // plan.trees_per_round)
         n_choices = min(self.n_choices, n_rounds)
-        return replace(plan, n_choices=n_choices, chosen_levels=self.levels)
+        return replace(
+            plan,
+            n_choices=n_choices,
+            chosen_levels=self.levels,
+            asking=self.asking,
+            choices_wait=self.wait,
+        )
 
 
 NO_CHOICES = QuestionPlan(Fraction(0), 0, 0)
@@ -42,11 +55,15 @@ NO_CHOICES = QuestionPlan(Fraction(0), 0, 0)
 def plan_questions(purse: Purse, loss: Loss, n_records: float, n_features: int) -> QuestionPlan:
     """Questions are chosen where there are many features: among few, chance finds the good ones.
 
-    Not under Laplace noise, where choices would cost far more, and not where a look at all bins
-    takes long.
+    Not under Laplace noise, where choices would cost far more. Large tables afford choices for
+    any loss, and wait for a sign that they are needed: a look at all bins takes long there, and
+    what is smooth does better with variety.
     """
-    many = n_features >= MANY_FEATURES and n_records < MANY_RECORDS
-    if purse.pure or not many or not loss.chosen_questions:
+    if purse.pure or n_features < MANY_FEATURES:
+        return NO_CHOICES
+    if n_records >= MANY_RECORDS:
+        return QuestionPlan(Fraction(1, 10) * purse.private, 80, levels=5, asking=0.8, wait=True)
+    if not loss.chosen_questions:
         return NO_CHOICES
     if not purse.private:
         return QuestionPlan(Fraction(0), 300, levels=2)

@@ -14,7 +14,6 @@ from dpforest.trees.structure import FeatureBins
 CUT_FOCUS = 2.0  # the power of a cut's signal with which it is drawn
 QUESTIONS = 16  # of a feature, among which one is chosen
 KEPT = 8  # of the questions that were chosen, the last
-ASKING = 0.6  # of the trees of a round ask them; what is smooth needs the variety of the others
 FEW_CATEGORIES = 3  # one against the rest up to here; random halves beyond
 
 
@@ -39,7 +38,10 @@ class ObliviousGrower:
     learnt_cuts : float
         How far cuts are drawn by what they showed, rather than by the cut weights alone.
     chosen_levels : int
-        Levels that ask questions which were chosen, once there are some, in most trees of a round.
+        Levels that ask questions which were chosen, once there are some; one of the last 8, or of
+        twice as many where there are more than 3 such levels.
+    asking : float
+        The share of the trees of a round that do; what is smooth needs the variety of the others.
 
     Notes
     -----
@@ -59,6 +61,7 @@ class ObliviousGrower:
         memory: float = 1.0,
         learnt_cuts: float = 0.0,
         chosen_levels: int = 0,
+        asking: float = 0.6,
     ) -> None:
         self._bins = bins
         self._rng = rng
@@ -67,7 +70,9 @@ class ObliviousGrower:
         self._memory = memory
         self._learnt_cuts = learnt_cuts
         self._chosen_levels = chosen_levels
-        self._chosen: deque[ObliviousTrees] = deque(maxlen=KEPT)
+        self._asking = asking
+        kept = KEPT if chosen_levels <= 3 else 2 * KEPT
+        self._chosen: deque[ObliviousTrees] = deque(maxlen=kept)
         self._cut_weights = np.zeros((len(bins), 256))
         for shares, weights in zip(self._cut_weights, cut_weights, strict=True):
             if weights is not None and len(weights):
@@ -88,7 +93,7 @@ class ObliviousGrower:
         trees = self._ask(self._draw_features(n_trees, depth))
         n_levels = min(self._chosen_levels, len(self._chosen), depth)
         if n_levels:
-            n_asking = round(ASKING * n_trees)
+            n_asking = round(self._asking * n_trees)
             which = self._rng.random((n_asking, len(self._chosen))).argsort(axis=1)[:, :n_levels]
             chosen = ObliviousTrees.stack(list(self._chosen))
             trees.feature[:n_asking, :n_levels] = chosen.feature[which, 0]
