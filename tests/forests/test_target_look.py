@@ -5,7 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.forests.target_look import CLEAR, TargetLook, bulk, joined, standing_out
+from dpforest.forests.target_look import (
+    CELLS,
+    CLEAR,
+    FEWEST_CELLS,
+    TargetLook,
+    bulk,
+    cells_for,
+    joined,
+    standing_out,
+)
+from dpforest.privacy.accounts.spends import Gaussian, Pure
 
 
 @settings(max_examples=60, deadline=None)
@@ -92,3 +102,13 @@ def test_joined_cells_hold_the_same_records_and_are_clear_or_few(deviation, n_re
     assert counts.sum() == np.arange(64.0).sum()
     assert found == pytest.approx(deviation * np.sqrt(64 / len(counts)))
     assert len(counts) == 8 or n_records / len(counts) >= CLEAR * found
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+@pytest.mark.parametrize("price", [Gaussian(0.01), Pure(0.01)])
+def test_cells_are_fewer_where_noise_would_drown_them(price, steps):
+    cells = [cells_for(10.0**k, price, steps) for k in range(1, 9)]
+    assert (cells[0], cells[-1]) == (FEWEST_CELLS, CELLS)
+    assert cells == sorted(cells)
+    assert cells_for(30_000.0, price, 4 * steps) <= cells_for(30_000.0, price, steps)
+    assert cells_for(100.0, Pure(float("inf")), steps) == CELLS

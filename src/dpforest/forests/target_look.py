@@ -14,14 +14,14 @@ import numpy as np
 
 from dpforest.arrays import Values
 from dpforest.forests.binning import nearest_shares
-from dpforest.privacy.accounts.spends import Price
+from dpforest.privacy.accounts.spends import Gaussian, Price
 from dpforest.privacy.counts import target_counts
 from dpforest.privacy.desk import Desk
 
-CELLS = 64
+CELLS, FEWEST_CELLS = 64, 8
 BULK = 0.02  # of the records may lie on either side of what the second histogram covers
 STANDS_OUT = 2.0  # deviations of the noise
-CLEAR, FEWEST_CELLS = 4.0, 8  # deviations that an average cell is to hold, where quantiles are read
+CLEAR = 4.0  # deviations of the noise that an average cell is to hold
 NARROWEST = 0.01  # the least deviation, of the range that was looked at
 
 
@@ -97,12 +97,13 @@ def look_at_target(
     price : Pure or Gaussian
         Of one look.
     """
-    first = target_counts(desk, low, high, CELLS, price)
+    cells = cells_for(n_records, price, desk.steps)
+    first = target_counts(desk, low, high, cells, price)
     from_, to = bulk(standing_out(first.values, first.deviation, n_records))
-    width = (high - low) / CELLS
+    width = (high - low) / cells
     low, high = low + width * from_, low + width * to
     label = "histogram of the target, where it lies"
-    second = target_counts(desk, low, high, CELLS, price, label)
+    second = target_counts(desk, low, high, cells, price, label)
     shares = standing_out(second.values, second.deviation, n_records)
     clear = standing_out(*joined(second.values, second.deviation, n_records), n_records)
     return TargetLook(low, high, shares, clear)
@@ -119,6 +120,21 @@ def joined(counts: Values, deviation: float, n_records: float) -> tuple[Values, 
     while len(counts) > FEWEST_CELLS and n_records < CLEAR * deviation * len(counts):
         counts, deviation = counts.reshape(-1, 2).sum(axis=1), deviation * math.sqrt(2.0)
     return counts, deviation
+
+
+def cells_for(n_records: float, price: Price, steps: int) -> int:
+    """How many cells a histogram has: fewer where the noise would drown what they hold.
+
+    Examples
+    --------
+    >>> cells_for(100_000, Gaussian(0.1), 1), cells_for(2_000, Gaussian(0.03), 1)
+    (64, 8)
+    """
+    noise = steps / price.mu if isinstance(price, Gaussian) else 1.5 * steps / float(price.epsilon)
+    cells = FEWEST_CELLS
+    while cells < CELLS and n_records >= CLEAR * noise * 2 * cells:
+        cells *= 2
+    return cells
 
 
 def standing_out(counts: Values, deviation: float, n_records: float) -> Values:
