@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.forests.target_look import bulk, moments, standing_out
+from dpforest.forests.target_look import TargetLook, bulk, moments, standing_out
 
 
 @settings(max_examples=60, deadline=None)
@@ -39,6 +39,15 @@ def test_moments_of_exact_counts():
     mean, deviation = moments(standing_out(counts, 0.0, 100_000.0), 0.0, 1.0)
     assert mean == pytest.approx(values.mean(), abs=1e-3)
     assert deviation == pytest.approx(values.std(), abs=1e-3)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=64).filter(any), st.floats(0, 3))
+def test_shares_around_the_mean_grow_to_all(counts, reach):
+    shares = np.array(counts) / sum(counts)
+    mean, deviation = moments(shares, -1.0, 1.0)
+    look = TargetLook(mean, deviation, shares, -1.0, 1.0)
+    assert 0 <= look.within(reach) <= look.within(reach + 0.1) <= look.within(2.0)
+    assert look.within(2.0) == pytest.approx(1)
 
 
 def test_noise_over_wide_bounds_does_not_widen_the_target():

@@ -23,10 +23,10 @@ from dpforest.cli.commands import (
     TableOrFolder,
     app,
 )
-from dpforest.cli.console import working
 from dpforest.cli.csv_layout import Asked
 from dpforest.forests.files import read_model
 from dpforest.forests.saving import load_model
+from dpforest.progress import Bar
 
 
 @app.command()
@@ -70,24 +70,23 @@ def evaluate(
     y: Any = column
     persons: Any = groups
     if X is None:
-        with working("reading"):
+        with Bar("reading"):
             data = tables.read_table(table, [*names, column, *person], asked)
         X, y = data.select(names), inputs.labels_of(data, column, forest.schema_)
         persons = None if groups is None else data.column(groups)
-    with working("evaluating"):
-        found = measure(
-            forest,
-            X,
-            y,
-            epsilon=epsilon,
-            delta=delta,
-            groups=persons,
-            max_records_per_group=max_records_per_group,
-            neighbors=neighbors,
-            level=level,
-            budget=budget,
-            random_state=random_state,
-        )
+    found = measure(
+        forest,
+        X,
+        y,
+        epsilon=epsilon,
+        delta=delta,
+        groups=persons,
+        max_records_per_group=max_records_per_group,
+        neighbors=neighbors,
+        level=level,
+        budget=budget,
+        random_state=random_state,
+    )
     # The model by its digest: a report takes the evaluation of no other.
     measured = {"model": read_model(model).digest} | found.to_dict()
     written = json.dumps(measured, indent=2, ensure_ascii=False)

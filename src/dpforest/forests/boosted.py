@@ -24,9 +24,9 @@ from dpforest.forests.plan import TARGET_SHARE, Purse
 from dpforest.forests.target_look import look_at_target
 from dpforest.losses import Logistic, Loss, Softmax, Squared
 from dpforest.privacy.desk import Desk
+from dpforest.report.noise_runs import Chance
 
 CLASS_SHARE = Fraction(2, 100)  # of the budget, for the class counts of balanced weights
-HEARD = 0.05  # the share of residuals that are taken not to be clipped, by explanations
 WIDTHS = 0.75  # residuals are clipped at so many standard deviations of the target
 
 
@@ -167,8 +167,8 @@ class PrivateForestClassifier(WeighingClassifier, BoostedForest):
         n_classes = len(self.schema_.classes)
         return 1 if n_classes == 2 else n_classes
 
-    def _chance(self) -> tuple[float, float]:
-        return 1.0 if len(self.classes_) == 2 else 2.0 / len(self.classes_), 1.0
+    def _chance(self) -> Chance:
+        return Chance(1.0 if len(self.classes_) == 2 else 2.0 / len(self.classes_))
 
     def _loss(self) -> Loss:
         n_classes = len(self.schema_.classes)
@@ -230,9 +230,11 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
     def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
         low, high = self.schema_.target_bounds
         price = purse.price(TARGET_SHARE, among=2)
-        mean, deviation = look_at_target(desk, low, high, self.n_records_, price)
-        self.target_center_, self.target_deviation_ = mean, deviation
-        self.target_width_ = min(high - low, WIDTHS * deviation) if purse.private else high - low
+        look = look_at_target(desk, low, high, self.n_records_, price)
+        self.target_center_, self.target_deviation_ = look.mean, look.deviation
+        clip = min(high - low, WIDTHS * look.deviation)
+        self.target_width_ = clip if purse.private else high - low
+        self._near_center = look.within(self.target_width_)
         return TARGET_SHARE
 
     def _described(self) -> Described:
@@ -246,19 +248,25 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
         """Scores are measured from the center, in widths."""
         return self.target_width_, np.array([self.target_center_])
 
-    def _chance(self) -> tuple[float, float]:
-        # Of targets at both ends of a range nearly every residual is clipped: the worst case.
-        return min(self.target_deviation_ / self.target_width_, 1.0) ** 2, HEARD
+    def _chance(self) -> Chance:
+        spread = self.target_deviation_ / self.target_width_
+        return Chance(min(spread, 1.0) ** 2, spread, self._near_center)
 
     def _loss(self) -> Loss:
         return Squared(self.target_center_, self.target_width_)
 
     def _facts(self) -> dict[str, Any]:
-        place = {"target_center": self.target_center_, "target_width": self.target_width_}
-        return {**super()._facts(), **place, "target_deviation": self.target_deviation_}
+        return {
+            **super()._facts(),
+            "target_center": self.target_center_,
+            "target_width": self.target_width_,
+            "target_deviation": self.target_deviation_,
+            "near_center": self._near_center,
+        }
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._restore(facts, arrays)
         self.target_center_ = float(facts["target_center"])
         self.target_width_ = float(facts["target_width"])
         self.target_deviation_ = float(facts["target_deviation"])
+        self._near_center = float(facts["near_center"])

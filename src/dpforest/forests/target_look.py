@@ -7,6 +7,8 @@ out: over bounds far too wide, their noise alone would widen the target.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dpforest.arrays import Values
@@ -21,10 +23,36 @@ STANDS_OUT = 2.0  # deviations of the noise
 NARROWEST = 0.01  # the least deviation, of the range that was looked at
 
 
+class TargetLook(NamedTuple):
+    """Mean and standard deviation of a target, and its shares in equal cells of a range."""
+
+    mean: float
+    deviation: float
+    shares: Values
+    low: float
+    high: float
+
+    def within(self, reach: float) -> float:
+        """The share of the records that lie no further than that from the mean.
+
+        Examples
+        --------
+        >>> TargetLook(0.5, 0.5, np.array([0.5, 0.0, 0.0, 0.5]), 0.0, 1.0).within(0.25)
+        0.0
+        >>> TargetLook(0.5, 0.3, np.full(4, 0.25), 0.0, 1.0).within(0.25)
+        0.5
+        """
+        edges = np.linspace(0.0, 1.0, len(self.shares) + 1)
+        width = self.high - self.low
+        sides = (self.mean - self.low) / width + reach / width * np.array([-1.0, 1.0])
+        below, above = np.interp(sides, edges, np.append(0.0, np.cumsum(self.shares)))
+        return float(above - below)
+
+
 def look_at_target(
     desk: Desk, low: float, high: float, n_records: float, price: Price
-) -> tuple[float, float]:
-    """Mean and standard deviation of a target, as far as two looks, at the price each, show them.
+) -> TargetLook:
+    """What two looks, at the price each, show of a target.
 
     Parameters
     ----------
@@ -42,7 +70,8 @@ def look_at_target(
     low, high = low + width * from_, low + width * to
     label = "histogram of the target, where it lies"
     second = target_counts(desk, low, high, CELLS, price, label)
-    return moments(standing_out(second.values, second.deviation, n_records), low, high)
+    shares = standing_out(second.values, second.deviation, n_records)
+    return TargetLook(*moments(shares, low, high), shares, low, high)
 
 
 def standing_out(counts: Values, deviation: float, n_records: float) -> Values:

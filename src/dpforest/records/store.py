@@ -34,15 +34,10 @@ class RecordStore(ABC):
         """Whether records have weights, apart from what these are."""
         self._state = State()
         self._numbers = count()
-        self._expected = 0
 
     @abstractmethod
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
         """The exact total of a statistic under the recipes of ``_state``, for the desk only."""
-
-    def expect(self, n_totals: int) -> None:
-        """Be told how many totals follow, to show how much time is left."""
-        self._expected = n_totals
 
     def close(self) -> None:
         """Give back what the store holds; there are no totals any more."""

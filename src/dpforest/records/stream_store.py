@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError, SourceChangedError
+from dpforest.progress import watched
 from dpforest.records.buckets import Buckets, rows_of
 from dpforest.records.content import CHANGED
 from dpforest.records.private_file import PrivateFile
-from dpforest.records.progress import Bar, watched
 from dpforest.records.reading import Reading
 from dpforest.records.statistics import Statistic
 from dpforest.records.store import RecordStore
@@ -56,21 +56,13 @@ class StreamStore(RecordStore):
     def __init__(self, stream: _Stream, persons: Persons | None, n_jobs: int | None) -> None:
         super().__init__(stream.has_weights)
         self._stream, self._n_jobs = stream, n_jobs
-        self._bar: Bar | None = None
         self._file = PrivateFile()
         self._shards = stream.first(self._file, persons)
-
-    def expect(self, n_totals: int) -> None:
-        """Show a bar of that many totals."""
-        super().expect(n_totals)
-        self._bar = Bar("training", n_totals)
 
     def close(self) -> None:
         """Give the disk back."""
         super().close()
         self._file.close()
-        if self._bar is not None:
-            self._bar.close()
 
     def encode(
         self, encoding: Encoding, *, by_feature: bool = False, only: Sequence[int] | None = None
@@ -94,8 +86,6 @@ class StreamStore(RecordStore):
             shard.add(self._state, statistic, worker.total, worker.buffers, frame)
 
         take_turns(work, workers, visits)
-        if self._bar is not None:
-            self._bar.advance()
         for worker in workers[1:]:
             workers[0].total += worker.total
         return workers[0].total
