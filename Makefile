@@ -46,6 +46,7 @@ bench: $(STAMPS)/bench
 
 bench-accuracy: $(STAMPS)/bench
 	$(BIN)/python -m benchmarks.accuracy
+	$(BIN)/python -m benchmarks.front_picture
 
 audit: $(STAMPS)/test
 	$(BIN)/python -m dpforest.audit.suite --report docs/audit.md

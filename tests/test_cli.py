@@ -5,6 +5,7 @@ import json
 import shutil
 import sqlite3
 import sys
+from types import SimpleNamespace
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
+from rich.console import Console
 from typer.testing import CliRunner
 
 from dpforest import (
@@ -25,8 +27,9 @@ from dpforest import (
     Target,
     evaluate,
     load_model,
+    progress,
 )
-from dpforest.cli import app, console, tables
+from dpforest.cli import app, tables
 from dpforest.datasets import frames, make_census
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.schema.categories import is_missing
@@ -565,12 +568,8 @@ def test_unknown_options_are_usage_errors():
 
 def test_progress_is_shown_only_to_a_person(folder, monkeypatch):
     assert "training" not in run_well(*fit_arguments(folder, "census.csv", "p.dpforest")).stderr
-    watched_by = console.Console
-
-    def terminal(**options):
-        return watched_by(force_terminal=True, **options)
-
-    monkeypatch.setattr(console, "Console", terminal)
+    monkeypatch.setattr(progress, "_terminal", lambda: Console(stderr=True, force_terminal=True))
+    monkeypatch.setattr(progress, "Timer", lambda _, then: SimpleNamespace(start=then, cancel=int))
     assert "training" in run_well(*fit_arguments(folder, "census.csv", "p.dpforest")).stderr
 
 

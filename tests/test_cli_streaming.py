@@ -1,5 +1,7 @@
 """The command line on tables that need not fit into memory: the same as on those that do."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,8 @@ from typer.testing import CliRunner
 from dpforest import load_model
 from dpforest.cli import app, streaming
 from dpforest.datasets import make_census
+
+OF_PERSONS = ["--groups", "person", "--max-records-per-group", 2]
 
 
 def run(*arguments):
@@ -48,7 +52,7 @@ def all_large(monkeypatch):
     monkeypatch.setattr(streaming, "CSV_ROWS", 130)
 
 
-@pytest.mark.parametrize("persons", [[], ["--groups", "person", "--max-records-per-group", 2]])
+@pytest.mark.parametrize("persons", [[], OF_PERSONS])
 @pytest.mark.parametrize("table", ["census", "census.parquet"])
 def test_a_model_is_that_of_the_file_in_memory(folder, table, persons, all_large):
     run_well(*fit_arguments(folder, "census.csv", "memory.dpforest", *persons))
@@ -94,3 +98,64 @@ def test_bad_tables_are_refused_without_showing_cells(folder, tmp_path, all_larg
     result = run(*fit_arguments(folder, "census", "m.dpforest", "--target", "outcome"))
     assert result.exit_code == 1
     assert "no column 'outcome'" in result.stderr
+
+
+PAID = ["--epsilon", 20, "--delta", 1e-6, "--types", "frame"]
+
+
+@pytest.mark.parametrize(
+    "options", [["--ignore", "person"], ["--ignore", "person", *PAID], [*PAID, *OF_PERSONS]]
+)
+def test_a_schema_is_that_of_the_file_in_memory(folder, tmp_path, options, monkeypatch):
+    def written(table):
+        where = ["--target", "income", "-o", tmp_path / "s.json", "--force", "--random-state", 0]
+        run_well("schema", folder / table, *where, "--ignore", "hours_per_week", *options)
+        found = json.loads((tmp_path / "s.json").read_text())
+        return {key: value for key, value in found.items() if key != "ledger"}
+
+    expected = written("census.parquet")
+    assert written("census") == expected
+    monkeypatch.setattr(streaming, "LARGE", 0)
+    assert written("census.parquet") == expected
+    names = {feature["name"] for feature in expected["features"]}
+    assert len(names) == 9
+    assert not names & {"person", "hours_per_week", "income"}
+
+
+def test_tables_that_do_not_fit_say_so_of_every_column(folder, tmp_path, all_large):
+    checked = ["--schema", folder / "schema.json"]
+    run_well("schema", "check", folder / "census", *checked)
+    table = pd.read_parquet(folder / "census.parquet")
+    table["age"] = table["age"].astype(str)
+    table.loc[500, "age"] = "SECRET"
+    table.loc[550, "income"] = None
+    (tmp_path / "bad").mkdir()
+    for i, some in enumerate((table[:300], table[300:])):
+        some.drop(columns="hours_per_week").to_parquet(tmp_path / "bad" / f"{i}.parquet")
+    result = run("schema", "check", tmp_path / "bad", *checked)
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    bad = ["age", "hours_per_week", "income"]
+    assert [name for line in lines for name in bad if repr(name) in line] == bad
+    assert len(lines) == 3
+    assert "SECRET" not in result.stdout
+    for file in (tmp_path / "bad").iterdir():
+        file.unlink()
+    table[:0].to_parquet(tmp_path / "bad" / "0.parquet")
+    predicted = ("predict", folder / "model.dpforest", tmp_path / "bad", "-o", tmp_path / "a.csv")
+    for command in (("schema", "check", tmp_path / "bad", *checked), predicted):
+        result = run(*command)
+        assert (result.exit_code, "empty" in result.stderr) == (1, True)
+    assert not (tmp_path / "a.csv").exists()
+
+
+@pytest.mark.parametrize("persons", [[], OF_PERSONS])
+def test_an_evaluation_is_that_of_the_file_in_memory(folder, persons, monkeypatch):
+    def measured(table):
+        asked = ["--epsilon", 1, "--random-state", 0, *persons]
+        return run_well("evaluate", folder / "model.dpforest", folder / table, *asked).stdout
+
+    expected = measured("census.csv")
+    assert measured("census") == expected
+    monkeypatch.setattr(streaming, "LARGE", 0)
+    assert measured("census.parquet") == expected

@@ -1,4 +1,4 @@
-"""Measure what is missing, smallest data first, then write the table and the plot."""
+"""Measure what is missing, smallest data first, then write the page and its pictures."""
 
 import argparse
 import json
@@ -9,12 +9,10 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.accuracy import data, report, results
+from benchmarks.accuracy import data, report, results, tables
 from benchmarks.accuracy.environments import python_with
 from benchmarks.accuracy.methods import GROUPS, Group
 from benchmarks.accuracy.results import Cell, Result
-from dpforest import datasets
-from dpforest.datasets import catalog
 
 ROOT = Path(__file__).parents[2]
 # one core a method, so that times compare and a shared machine stays usable
@@ -23,51 +21,50 @@ ONE_CORE = {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THRE
 
 def main() -> None:
     options = parse()
-    groups = [group for group in GROUPS if group.name in options.groups and available(group)]
+    groups = [group for group in GROUPS if group.name in options.groups]
+    for group in groups if options.again else ():
+        results.forget(group.name, lambda result: result.dataset in options.data)
     for name in options.data:
-        for seed in range(options.seeds):
-            measure(name, seed, groups, options.epsilons)
+        measure(name, options.seeds or tables.n_seeds(name), groups, options.epsilons)
     report.write()
 
 
 def parse() -> argparse.Namespace:
-    by_size = sorted(datasets.names(), key=lambda name: catalog.packaged()[name]["n_rows"])
+    known = tables.loadable()
+    groups = [group.name for group in GROUPS if group.installable]
+    usual = [group.name for group in GROUPS if group.installable and group.by_default]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=__doc__)
-    parser.add_argument("--data", nargs="*", default=by_size, choices=by_size, metavar="NAME")
-    parser.add_argument("--groups", nargs="*", default=[group.name for group in GROUPS])
+    parser.add_argument("--data", nargs="*", default=known, choices=known, metavar="NAME")
+    parser.add_argument("--groups", nargs="*", default=usual, choices=groups)
     parser.add_argument("--epsilons", nargs="*", type=float, default=[0.1, 0.5, 1.0, 2.0, 4.0])
-    parser.add_argument("--seeds", type=int, default=5, help="seeds 0, 1, ... (default 5)")
+    parser.add_argument("--seeds", type=int, help="seeds 0, 1, ... (default 5, 3, 2 by size)")
+    parser.add_argument("--again", action="store_true", help="forget what was measured of these")
     return parser.parse_args()
 
 
-def available(group: Group) -> bool:
-    """Tell whether the group can run; ours only once the package has the private forest."""
-    import dpforest
-
-    return group.name != "ours" or hasattr(dpforest, "PrivateForestClassifier")
-
-
-def measure(name: str, seed: int, groups: list[Group], epsilons: list[float]) -> None:
-    """Measure the missing cells of one split, a group at a time."""
-    n_classes = len(catalog.packaged()[name]["target"].get("classes", ()))
+def measure(name: str, n_seeds: int, groups: list[Group], epsilons: list[float]) -> None:
+    """Measure the missing cells of one data set, a group at a time."""
     for group in groups:
-        if not group.suits(n_classes):
-            continue
         done = {result.cell for result in results.read(group.name)}
-        wanted = [Cell(name, method, eps, seed) for method, eps in group.settings(epsilons)]
-        missing = [cell for cell in wanted if cell not in done]
+        settings = group.settings(epsilons, tables.n_classes(name))
+        missing = [
+            cell
+            for seed in range(n_seeds)
+            for method, epsilon in settings
+            if (cell := Cell(name, method, epsilon, seed)) not in done
+        ]
         if missing:
             with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / "split.npz"
-                data.make_split(name, seed).save(path)
-                run(group, path, missing)
+                for seed in {cell.seed for cell in missing}:
+                    data.make_split(name, seed).save(Path(folder) / f"{seed}.npz")
+                run(group, folder, missing)
 
 
-def run(group: Group, split: Path, cells: list[Cell]) -> None:
+def run(group: Group, splits: str, cells: list[Cell]) -> None:
     """Hand the cells to the group's worker and keep each answer as it comes."""
     python = python_with(group.name, group.requirements) if group.requirements else sys.executable
     with subprocess.Popen(
-        [python, "-m", f"benchmarks.accuracy.methods.{group.name}", split],
+        [python, "-m", f"benchmarks.accuracy.methods.{group.name}", splits],
         cwd=ROOT,
         env={**os.environ, **ONE_CORE},
         stdin=subprocess.PIPE,

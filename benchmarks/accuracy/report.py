@@ -1,202 +1,177 @@
-"""Turn the measured cells into docs/benchmarks/accuracy.md and, with matplotlib, a plot."""
+"""Turn the measured cells into docs/benchmarks/accuracy.md and, with matplotlib, its pictures."""
 
 import math
-from collections import defaultdict
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 
-from benchmarks.accuracy import results
-from dpforest.datasets import catalog
+from benchmarks.accuracy import tables
+from benchmarks.accuracy.columns import COLUMNS, NOT_PRIVATE, RIVALS, SLOW, Means, means
+from benchmarks.accuracy.methods import learns
 
 FOLDER = Path(__file__).parents[2] / "docs" / "benchmarks"
-# a column of the table: the methods behind it; of several the best is shown, chosen on the test set
-COLUMNS = {
-    "majority": ("majority",),
-    "diffprivlib": ("diffprivlib_depth5", "diffprivlib_depth8"),
-    "DP-EBM": ("dp_ebm",),
-    "DP-EBM tuned": ("dp_ebm", "dp_ebm_rounds1000", "dp_ebm_rate0.03"),
-    "dpforest": ("dpforest",),
-    "dpforest, pure": ("dpforest_pure",),
-    "dpforest, eps = inf": ("dpforest_inf",),
-    "ExtraTrees": ("extra_trees",),
-    "HistGB": ("hist_gradient_boosting",),
-}
-NOT_PRIVATE = {"majority", "dpforest, eps = inf", "ExtraTrees", "HistGB"}
-
-HEAD = """# Accuracy beside the peers
-
-Written by `python -m benchmarks.accuracy`; the raw cells are in `benchmarks/accuracy/results`.
-
-Every data set, every method, the same splits: 80 % to learn from, 20 % to test on, stratified by
-class, one split a seed. Figures are means over the seeds ("seeds": the fewest behind
-a figure of the row). delta = 1e-6 for DP-EBM and dpforest; diffprivlib and "pure" have delta = 0.
-Bounds, categories and classes come from the public schema.
-
-- **DP-EBM** is interpret 0.7.8 with its defaults; **tuned** is the best of its defaults, of
-  `max_rounds=1000` and of `learning_rate=0.03`, chosen for each data set and epsilon *on the test
-  set*, which flatters it. Two classes or a number only.
-- **diffprivlib** is the random forest of diffprivlib 0.6.6 (10 trees) with scikit-learn 1.6, the
-  better of depth 5 (its default) and depth 8, again chosen on the test set. Classification only.
-- **dpforest** is `PrivateForestClassifier` or `PrivateForestRegressor` with its defaults.
-- **majority** (for a number: the training mean), **ExtraTrees** (100 trees) and **HistGB**
-  (HistGradientBoosting) are not private.
-- Categories are native to DP-EBM, HistGB and dpforest, and integer codes in the schema's order for
-  diffprivlib and ExtraTrees. (One-hot columns, tried on six data sets with one split each: for
-  diffprivlib at epsilon 1 worse on car, mushroom, nursery and adult, better on tic_tac_toe; for
-  ExtraTrees worse on car and adult, better on tic_tac_toe; else the same.)
-- Missing cells are a category of their own, and for numbers the training median (unpaid, in the
-  peers' favour); HistGB and dpforest take them as they are.
-"""
+TITLE = "# Accuracy beside the peers\n"
+HEAD = (Path(__file__).parent / "page.md").read_text(encoding="utf-8")
+WITHOUT_PRIVACY = ("ExtraTrees", "HistGB")
+CANNOT = "–"
 
 
 def write() -> None:
-    """Write the report of what has been measured so far."""
+    """Write the page of what has been measured so far, and draw its pictures."""
     table = means()
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    lines = [HEAD]
     epsilons = sorted({eps for _, _, eps in table if math.isfinite(eps)})
-    for regression, title in (
-        (False, "Test accuracy"),
-        (True, "Mean squared error (target in [0, 1], lower is better)"),
-    ):
+    lines = [TITLE]
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    if find_spec("matplotlib") is not None:
+        from benchmarks.accuracy import pictures
+
+        pictures.glance(table, epsilons, FOLDER / "glance.png")
+        pictures.grid(table, epsilons, FOLDER / "accuracy.png")
+        lines += ["![accuracy and R2 over epsilon beside the rivals](glance.png)", ""]
+    lines += ["## In short", "", *in_short(table, epsilons), "", HEAD]
+    for numbers, title in ((False, "Test accuracy"), (True, "R2 on test records")):
         for epsilon in epsilons:
-            lines += [
-                f"## {title}, epsilon = {epsilon:g}",
-                "",
-                *rows(table, epsilon, regression),
-                "",
-            ]
+            lines += [f"## {title}, epsilon = {epsilon:g}", "", *rows(table, epsilon, numbers), ""]
     lines += [
-        "## At epsilon 0.5 against the best peer at epsilon 2",
+        "## At epsilon 0.5 against the best rival at epsilon 2",
         "",
-        "Classification sets of at least 1,000 rows; the best peer is the better of diffprivlib",
-        "and tuned DP-EBM. The gap to ExtraTrees, which is not private, is that at epsilon 1.",
+        "Classification sets of at least 1,000 rows; the best rival is the best private column",
+        "that is not ours. The gap to ExtraTrees, which is not private, is that at epsilon 1.",
         "",
         *against_more_budget(table),
         "",
+        "## AIM itself",
+        "",
+        "By dpmm's AIM pipeline, with a fifth of its default number of iterations, on one split;",
+        "the other columns are those of above.",
+        "",
+        *beside_aim(table, epsilons),
+        "",
+        "## Over epsilon",
+        "",
+        "![every table over epsilon](accuracy.png)",
+        "",
     ]
-    if find_spec("matplotlib") is not None:
-        plot(table, epsilons)
-        lines += ["## Over epsilon", "", "![accuracy over epsilon](accuracy.png)", ""]
     (FOLDER / "accuracy.md").write_text("\n".join(lines), encoding="utf-8")
 
 
-def is_regression(dataset: str) -> bool:
-    return "classes" not in catalog.packaged()[dataset]["target"]
+def measured(table: Means, numbers: bool) -> list[str]:
+    """Return the tables of one kind with a figure of ours, smallest first."""
+    found = {dataset for dataset, column, _ in table if column == "dpforest"}
+    return [d for d in tables.shapes() if d in found and (tables.n_classes(d) == 0) == numbers]
 
 
-def means() -> dict[tuple[str, str, float], tuple[float, int]]:
-    """Return (mean score, number of seeds) by data set, column and epsilon (inf: not private)."""
-    scores: dict[tuple[str, str, float], list[float]] = defaultdict(list)
-    for result in results.read():
-        scores[result.dataset, result.method, result.epsilon].append(result.score)
-    table = {}
-    for dataset, _, epsilon in list(scores):
-        best = min if is_regression(dataset) else max
-        for column, methods in COLUMNS.items():
-            found = [scores[key] for m in methods if (key := (dataset, m, epsilon)) in scores]
-            if len(found) == len(methods):
-                table[dataset, column, epsilon] = best((sum(s) / len(s), len(s)) for s in found)
-    return table
-
-
-def rows(table: dict, epsilon: float, regression: bool) -> list[str]:
-    """Return a Markdown table, smallest data set first; the best private figure is bold."""
-    sizes = {name: entry["n_rows"] for name, entry in catalog.packaged().items()}
-    measured = {dataset for dataset, _, _ in table if is_regression(dataset) == regression}
-    columns = [
-        c for c in COLUMNS if any((d, c, e) in table for d in measured for e in (epsilon, math.inf))
-    ]
-    lines = [
-        "| data | n | seeds | " + " | ".join(columns) + " |",
-        "|---" * (len(columns) + 3) + "|",
-    ]
-    for dataset in sorted(measured, key=sizes.__getitem__):
-        at = {c: math.inf if c in NOT_PRIVATE else epsilon for c in columns}
-        found = {c: table[dataset, c, at[c]] for c in columns if (dataset, c, at[c]) in table}
-        private = [score for c, (score, _) in found.items() if c not in NOT_PRIVATE]
-        if not private:
-            continue
-        best = (min if regression else max)(private)
-        digits = 4 if regression else 3
-        texts = []
-        for column in columns:
-            text = f"{found[column][0]:.{digits}f}" if column in found else ""
-            texts.append(
-                f"**{text}**"
-                if column in found and column not in NOT_PRIVATE and found[column][0] == best
-                else text
+def in_short(table: Means, epsilons: list[float]) -> list[str]:
+    """Return how often ours is level or ahead of each rival, and the gap without privacy."""
+    lines = []
+    for numbers, what in ((False, "classes"), (True, "numbers")):
+        lines += [
+            f"| {what}: dpforest level or ahead of | "
+            + " | ".join(f"epsilon {epsilon:g}" for epsilon in epsilons)
+            + " |",
+            "|---" * (len(epsilons) + 1) + "|",
+        ]
+        for rival in RIVALS:
+            counts = [ahead(table, rival, epsilon, numbers) for epsilon in epsilons]
+            lines.append(f"| {rival} | " + " | ".join(counts) + " |")
+        lines.append("")
+    for numbers, what in ((False, "accuracy on classes"), (True, "R2 on numbers")):
+        gaps = [
+            gap
+            for dataset in measured(table, numbers)
+            if (gap := gap_without_privacy(table, dataset, 1.0)) is not None
+        ]
+        if gaps:
+            lines.append(
+                f"- Median gap of {what} at epsilon 1 to the better of ExtraTrees and HistGB, "
+                f"which are not private: {median(gaps):.3f} ({len(gaps)} tables)."
             )
-        seeds = min(n for _, n in found.values())
-        lines.append(f"| {dataset} | {sizes[dataset]} | {seeds} | " + " | ".join(texts) + " |")
     return lines
 
 
-def against_more_budget(table: dict) -> list[str]:
-    """Return a Markdown table of ours at epsilon 0.5 beside the best peer at epsilon 2."""
-    sizes = {name: entry["n_rows"] for name, entry in catalog.packaged().items()}
+def ahead(table: Means, rival: str, epsilon: float, numbers: bool) -> str:
+    """Return "wins of tables" where both are measured; level counts."""
+    pairs = [
+        (table[dataset, "dpforest", epsilon][0], table[dataset, rival, epsilon][0])
+        for dataset in measured(table, numbers)
+        if (dataset, "dpforest", epsilon) in table and (dataset, rival, epsilon) in table
+    ]
+    return f"{sum(ours >= theirs for ours, theirs in pairs)} of {len(pairs)}"
+
+
+def gap_without_privacy(table: Means, dataset: str, epsilon: float) -> float | None:
+    keys = [(dataset, column, epsilon) for column in (*WITHOUT_PRIVACY, "dpforest")]
+    if any(key not in table for key in keys):
+        return None
+    *best, ours = (table[key][0] for key in keys)
+    return max(best) - ours
+
+
+def rows(table: Means, epsilon: float, numbers: bool) -> list[str]:
+    """Return a Markdown table, smallest data set first; the best private figure is bold."""
     lines = [
-        "| data | dpforest at 0.5 | best peer at 2 | ahead | dpforest at 1 | ExtraTrees | gap |",
+        "| data | n | seeds | " + " | ".join(COLUMNS) + " |",
+        "|---" * (len(COLUMNS) + 3) + "|",
+    ]
+    for dataset in measured(table, numbers):
+        found = {c: table[dataset, c, epsilon] for c in COLUMNS if (dataset, c, epsilon) in table}
+        private = [score for c, (score, _) in found.items() if c not in NOT_PRIVATE]
+        if not private:
+            continue
+        texts = []
+        for column, methods in COLUMNS.items():
+            if column in found:
+                text = figure(found[column][0])
+                best = column not in NOT_PRIVATE and found[column][0] == max(private)
+                texts.append(f"**{text}**" if best else text)
+            else:
+                can = any(learns(method, tables.n_classes(dataset)) for method in methods)
+                texts.append("" if can else CANNOT)
+        seeds = [n for _, n in found.values()]
+        counts = f"{min(seeds)}" if min(seeds) == max(seeds) else f"{min(seeds)}-{max(seeds)}"
+        lines.append(
+            f"| {dataset} | {tables.n_rows(dataset)} | {counts} | " + " | ".join(texts) + " |"
+        )
+    return lines
+
+
+def figure(score: float) -> str:
+    """Return an accuracy or R2; an R2 so far below 0 says no more than that."""
+    return f"{score:.3f}" if score >= -1 else "< -1"
+
+
+def against_more_budget(table: Means) -> list[str]:
+    """Return a Markdown table of ours at epsilon 0.5 beside the best rival at epsilon 2."""
+    lines = [
+        "| data | dpforest at 0.5 | best rival at 2 | ahead | dpforest at 1 | ExtraTrees | gap |",
         "|---|---|---|---|---|---|---|",
     ]
-    for dataset in sorted(sizes, key=sizes.__getitem__):
-        if is_regression(dataset) or sizes[dataset] < 1_000:
+    for dataset in measured(table, numbers=False):
+        if tables.n_rows(dataset) < 1_000:
             continue
         ours = [table.get((dataset, "dpforest", epsilon), (math.nan,))[0] for epsilon in (0.5, 1.0)]
-        peers = [table.get((dataset, c, 2.0)) for c in ("diffprivlib", "DP-EBM tuned")]
-        best = max((score for score, _ in filter(None, peers)), default=math.nan)
-        trees = table.get((dataset, "ExtraTrees", math.inf), (math.nan,))[0]
+        rivals = [table[key] + key[1:2] for c in RIVALS if (key := (dataset, c, 2.0)) in table]
+        best, _, name = max(rivals, default=(math.nan, 0, "none"))
+        trees = table.get((dataset, "ExtraTrees", 1.0), (math.nan,))[0]
         lines.append(
-            f"| {dataset} | {ours[0]:.3f} | {best:.3f} | {'yes' if ours[0] >= best else 'no'} "
+            f"| {dataset} | {ours[0]:.3f} | {best:.3f} ({name}) "
+            f"| {'yes' if ours[0] >= best else 'no'} "
             f"| {ours[1]:.3f} | {trees:.3f} | {trees - ours[1]:+.3f} |"
         )
     return lines
 
 
-def plot(table: dict, epsilons: list[float]) -> None:
-    """Draw one panel a data set: the score over epsilon, the non-private figures as lines."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    sizes = {name: entry["n_rows"] for name, entry in catalog.packaged().items()}
-    measured = sorted({dataset for dataset, _, _ in table}, key=sizes.__getitem__)
-    n_rows = math.ceil(len(measured) / 4)
-    figure, axes = pyplot.subplots(n_rows, 4, figsize=(14, 2.8 * n_rows), squeeze=False)
-    colours = {column: f"C{k}" for k, column in enumerate(COLUMNS)}
-    for panel in axes.flat[len(measured) :]:
-        panel.set_visible(False)
-    for panel, dataset in zip(axes.flat, measured, strict=False):
-        for column, colour in colours.items():
-            if column in NOT_PRIVATE:
-                if (dataset, column, math.inf) in table:
-                    score = table[dataset, column, math.inf][0]
-                    panel.axhline(score, color=colour, ls=":", lw=1, label=column)
-                continue
-            points = [
-                (e, table[dataset, column, e][0]) for e in epsilons if (dataset, column, e) in table
-            ]
-            if points:
-                panel.plot(*zip(*points, strict=True), color=colour, marker="o", ms=3, label=column)
-        panel.set_xscale("log")
-        panel.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-        panel.set_title(
-            f"{dataset} ({sizes[dataset]})" + (", MSE" if is_regression(dataset) else ""),
-            fontsize=9,
-        )
-        panel.tick_params(labelsize=7)
-    handles = {
-        label: h
-        for panel in axes.flat
-        for h, label in zip(*panel.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(
-        handles.values(), handles.keys(), loc="upper center", ncols=len(handles), fontsize=8
-    )
-    figure.tight_layout(rect=(0, 0, 1, 1 - 0.12 / n_rows))
-    figure.savefig(FOLDER / "accuracy.png", dpi=80)
-    pyplot.close(figure)
+def beside_aim(table: Means, epsilons: list[float]) -> list[str]:
+    """Return a Markdown table of AIM beside the synthetic data of the other tables and ours."""
+    columns = (*SLOW, "MST + HistGB", "dpforest")
+    heads = [f"{column}, {epsilon:g}" for column in columns for epsilon in epsilons]
+    lines = ["| data | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
+    for dataset in tables.shapes():
+        keys = [(dataset, column, epsilon) for column in columns for epsilon in epsilons]
+        if all(key in table for key in keys):
+            figures = " | ".join(figure(table[key][0]) for key in keys)
+            lines.append(f"| {dataset} | {figures} |")
+    return lines
 
 
 if __name__ == "__main__":

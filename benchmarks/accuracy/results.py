@@ -1,7 +1,7 @@
 """Measured cells, one CSV file a method group; a cell that is there is not measured again."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
@@ -54,3 +54,12 @@ def append(group: str, result: Result, folder: Path | None = None) -> None:
         if new:
             writer.writerow([field.name for field in fields(Result)])
         writer.writerow(astuple(result))
+
+
+def forget(group: str, unwanted: Callable[[Result], bool], folder: Path | None = None) -> None:
+    """Leave these results out, so that they are measured anew."""
+    kept = [result for result in read(group, folder) if not unwanted(result)]
+    with ((folder or FOLDER) / f"{group}.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([field.name for field in fields(Result)])
+        writer.writerows(map(astuple, kept))

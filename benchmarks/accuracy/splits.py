@@ -1,6 +1,6 @@
 """One training and test set as plain arrays, the same for every method; peers import this."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +37,10 @@ class Split:
     def categorical(self) -> np.ndarray:
         return self.n_categories > 0
 
+    def first(self, n: int) -> "Split":
+        """Keep n training records at most; they come in random order."""
+        return replace(self, X_train=self.X_train[:n], y_train=self.y_train[:n])
+
     def filled(self) -> "Split":
         """Fill the gaps: a category of its own, or the training median.
 
@@ -48,12 +52,10 @@ class Split:
             np.where(np.isnan(self.X_train).all(axis=0), 0, self.X_train), axis=0
         )
         fill = np.where(extra, self.n_categories, medians)
-        return Split(
-            **{
-                **asdict(self),
-                "X_train": np.where(np.isnan(self.X_train), fill, self.X_train),
-                "X_test": np.where(np.isnan(self.X_test), fill, self.X_test),
-                "n_categories": self.n_categories + extra,
-                "high": self.high + extra,
-            }
+        return replace(
+            self,
+            X_train=np.where(np.isnan(self.X_train), fill, self.X_train),
+            X_test=np.where(np.isnan(self.X_test), fill, self.X_test),
+            n_categories=self.n_categories + extra,
+            high=self.high + extra,
         )

@@ -1,11 +1,10 @@
 """One split a seed, every system on it: repaired, as published, and what they are held against."""
 
-import csv
 import math
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, astuple, fields
+from dataclasses import asdict, astuple
 from pathlib import Path
 
 import numpy as np
@@ -44,11 +43,7 @@ def read() -> list[Result]:
 def forget(chosen: Iterable[str]) -> None:
     """Leave out the results of these methods, so that they are measured anew."""
     again = set(chosen)
-    kept = [result for result in read() if result.method not in again]
-    with (FOLDER / f"{GROUP}.csv").open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([field.name for field in fields(Result)])
-        writer.writerows(map(astuple, kept))
+    results.forget(GROUP, lambda result: result.method in again, FOLDER)
 
 
 def measure(name: str, seeds: Iterable[int], chosen: Sequence[str]) -> None:

@@ -6,10 +6,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from typer.main import get_command
 
 import dpforest
 from dpforest import Budget, PrivateForestClassifier, Schema, load_model
-from dpforest.cli import estimators, streaming, tables
+from dpforest.cli import app, estimators, streaming, tables
 from dpforest.cli.console import tell
 from dpforest.forests.files import read_model
 from dpforest.forests.saving import SavedEstimator
@@ -293,6 +294,16 @@ def test_a_disk_that_fails_does_not_hide_what_was_spent(shop, tmp_path, monkeypa
 def test_infinity_is_a_text_for_machines(capsys):
     tell({"a": [float("inf"), 1.5], "b": (float("nan"),)})
     assert json.loads(capsys.readouterr().out) == {"a": ["inf", 1.5], "b": ["nan"]}
+
+
+def test_every_command_takes_json_but_those_that_write_scripts_and_tables():
+    def without(command, path):
+        inner = getattr(command, "commands", {})
+        if not inner and "--json" not in (name for each in command.params for name in each.opts):
+            return [path]
+        return [lost for name, each in inner.items() for lost in without(each, f"{path} {name}")]
+
+    assert without(get_command(app), "dpforest") == ["dpforest reproduce", "dpforest completion"]
 
 
 def test_every_result_can_be_had_as_json(shop, tmp_path):

@@ -28,6 +28,9 @@ def test_both_formats_are_written(model, tmp_path):
     for form in ("json", "onnx"):
         result = run("export", model, "--format", form, "--output", tmp_path / form)
         assert result.exit_code == 0, result.output
+    for form in ("json", "onnx"):
+        told = run("export", model, "--format", form, "-o", tmp_path / form, "--force", "--json")
+        assert json.loads(told.stdout) == {"saved": str(tmp_path / form), "format": form}
     assert json.loads((tmp_path / "json").read_text())["estimator"] == "GreedyForestClassifier"
     session = onnxruntime.InferenceSession(tmp_path / "onnx", providers=["CPUExecutionProvider"])
     assert [put.name for put in session.get_inputs()] == list(CENSUS.schema.feature_names)

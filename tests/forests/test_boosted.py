@@ -6,6 +6,7 @@ import json
 import math
 import pickle
 import zipfile
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from dpforest import (
     load_model,
 )
 from dpforest.forests.provenance import digest_of
+from dpforest.privacy.questions import QuestionChoices
 
 SMALL = {"n_estimators": 12, "trees_per_round": 4, "max_depth": 3, "random_state": 0}
 
@@ -634,6 +636,49 @@ def test_a_choice_finds_the_features_that_matter():
     assert model.plan_.chosen_levels > 0
     first = model.forest_.trees.feature[0, 0]
     assert first in (3, 7)
+
+
+def of_a_large_table(signal, **settings):
+    """A forest that takes its table for a large one, and how often it made a choice."""
+    rng = np.random.default_rng(0)
+    X = rng.random((3_000, 10))
+    classes = (rng.random(3_000) < signal(X)).astype(int)
+    features = tuple(NumericFeature(f"x{j}", 0, 1) for j in range(10))
+    schema = Schema(features, Target(classes=(0, 1)))
+    usual = {"n_hint": 100_000, "n_estimators": 120, "trees_per_round": 5, "max_depth": 3}
+    model = PrivateForestClassifier(schema=schema, random_state=0, **usual | settings)
+    choose = QuestionChoices.choose
+    with patch.object(QuestionChoices, "choose", autospec=True, side_effect=choose) as chosen:
+        model.fit(X, classes)
+    return model, chosen.call_count
+
+
+def one_feature(X):
+    return np.where(X[:, 0] > 0.5, 0.9, 0.1)
+
+
+def pair_of_features(X):
+    return np.where((X[:, 0] > 0.5) ^ (X[:, 1] > 0.5), 0.99, 0.01)
+
+
+def test_choices_of_large_tables_wait_and_are_paid_for_all_the_same():
+    few, many = (
+        of_a_large_table(signal, epsilon=200.0) for signal in (one_feature, pair_of_features)
+    )
+    assert few[1] == 0
+    assert many[1] > 0
+    for model, _ in (few, many):
+        (choices,) = (e for e in model.ledger_.entries if e.label == "choices of questions")
+        assert choices.times == model.plan_.n_choices
+    assert few[0].ledger_.epsilon == pytest.approx(many[0].ledger_.epsilon)
+
+
+@pytest.mark.parametrize("max_depth", ["auto", 3])
+def test_trees_deepen_unless_a_depth_is_asked_for(max_depth):
+    settings = {"epsilon": 200.0, "n_hint": 3_000, "max_depth": max_depth, "n_estimators": 400}
+    depth = of_a_large_table(pair_of_features, **settings)[0].forest_.trees.depth
+    grown = depth[depth > 1]  # a linear start has trees of depth 1
+    assert (grown.max() > grown.min()) == (max_depth == "auto")
 
 
 @pytest.mark.parametrize("estimator", [PrivateForestClassifier, PrivateForestRegressor])

@@ -132,8 +132,37 @@ def test_onnx_answers_the_same_on_tables(name):
     if classes:
         kinds = [PrivateForestClassifier, RandomDecisionForestClassifier, GreedyForestClassifier,
                  MedianForestClassifier]  # fmt: skip
+    odd = with_gaps_and_strangers(X, data.schema)
     for kind in kinds:
-        agree(kind(schema=data.schema, random_state=0).fit(X, y), X)
+        model = kind(schema=data.schema, random_state=0).fit(X, y)
+        agree(model, X)
+        agree(model, odd)
+
+
+def with_gaps_and_strangers(X, schema):
+    """Some cells are missing, and some categories are none of those that were declared."""
+    rng = np.random.default_rng(0)
+    odd = X.copy()
+    for feature in schema.features:
+        if isinstance(feature, CategoricalFeature):
+            texts = any(isinstance(each, str) for each in feature.categories)
+            odd[feature.name] = odd[feature.name].astype(object)
+            odd.loc[rng.random(len(odd)) < 0.1, feature.name] = "stranger" if texts else -77
+        else:
+            odd[feature.name] = odd[feature.name].astype(float)
+        odd.loc[rng.random(len(odd)) < 0.1, feature.name] = None
+    return odd
+
+
+def test_a_linear_start_and_chosen_questions_are_exported():
+    assert fitted("flagship")._n_linear_trees == len(FEATURES)  # as in most cases above
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((3000, 12)), columns=[f"x{j}" for j in range(12)])
+    schema = Schema([NumericFeature(name, 0, 1) for name in X], Target("y", low=0, high=2))
+    model = PrivateForestRegressor(schema=schema, epsilon=8.0, n_estimators=60, random_state=0)
+    model.fit(X, X["x0"] + X["x1"])
+    assert model.plan_.n_choices > 0
+    agree(model, with_gaps_and_strangers(X, schema))
 
 
 def leaf_of(tree, record):

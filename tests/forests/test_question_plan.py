@@ -20,13 +20,22 @@ def test_questions_are_chosen_where_it_was_found_to_pay():
     for facts in (
         (pure, Squared(), 5_000.0, 12),  # at Laplace prices
         (gaussian, Squared(), 5_000.0, 9),  # among few features chance finds the good ones
-        (gaussian, Squared(), 1e6, 12),  # a look at all bins would take time
-        (none, Squared(), 1e6, 12),
+        (pure, Squared(), 1e6, 12),
+        (gaussian, Squared(), 1e6, 9),
         (none, Squared(), 5_000.0, 9),
         (gaussian, Logistic(), 5_000.0, 12),
         (gaussian, Softmax(4), 5_000.0, 12),
     ):
         assert plan_questions(*facts) == NO_CHOICES
+
+
+@pytest.mark.parametrize("loss", [Squared(), Logistic(), Softmax(4)])
+def test_large_tables_wait_for_a_sign_that_choices_are_needed(loss):
+    for kind in ("gaussian", "none"):
+        questions = plan_questions(BUDGETS[kind], loss, 1e6, 12)
+        assert questions.wait
+        assert questions.n_choices > 0
+        assert (questions.share > 0) == (kind == "gaussian")
 
 
 @pytest.mark.parametrize("asked", [{}, {"n_trees": 3, "trees_per_round": 1}, {"n_trees": 1}])

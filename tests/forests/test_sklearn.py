@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from benchmarks.pages import ROOT
 from dpforest import (
     GreedyForestClassifier,
     InnerFitsWarning,
@@ -65,6 +66,18 @@ ESTIMATORS = [
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+def test_the_page_lists_what_is_expected_to_fail():
+    page = (ROOT / "docs/api/estimators.md").read_text(encoding="utf-8")
+    listed = [line for line in page.splitlines() if line.startswith("| `check_")]
+    for kind, checks in OWN_FAILURES.items():
+        for check in checks:
+            assert any(check in line and kind in line for line in listed), (check, kind)
+    for check in EXPECTED_FAILURES:
+        assert any(check in line and "| all |" in line for line in listed), check
+    names = {*EXPECTED_FAILURES, *(check for each in OWN_FAILURES.values() for check in each)}
+    assert len(listed) == len(names)
 
 
 @pytest.fixture(scope="module")

@@ -22,9 +22,12 @@ A, B, C = [0.25, 0.0, 1.0, np.nan], [1, -1, 0, 1], ["u", "v", "other", None]
 Y = np.array([0, 1, 0, 1], np.int32)
 
 
-def hashes(a=A, b=B, c=C, y=Y, make=pd.DataFrame):
+W = np.array([0.0, 0.5, 0.5, 1.0])
+
+
+def hashes(a=A, b=B, c=C, y=Y, w=W, make=pd.DataFrame):
     frame = Frame(make({"c": c, "a": a, "b": b})).select(SCHEMA)
-    return content_hashes(frame, SCHEMA, y, 1).tolist()
+    return content_hashes(frame, SCHEMA, y, 1, w).tolist()
 
 
 def test_containers_types_and_the_order_of_columns_do_not_matter():
@@ -52,6 +55,7 @@ def test_containers_types_and_the_order_of_columns_do_not_matter():
         {"b": [1, -1, 1, 1]},
         {"c": ["u", "v", None, None]},
         {"y": np.array([0, 1, 1, 1])},
+        {"w": np.array([0.0, 0.5, 0.25, 1.0])},
     ],
 )
 def test_every_column_counts(change):
@@ -73,11 +77,11 @@ def test_what_was_frozen_stays():
     frozen.check(4)
     frozen.check(4, some)
     frozen.check(4, some)
-    late = Frozen(4, Y)
-    late.check(4, some, Y)
-    for target in (Y[::-1], 1 - Y):
+    late = Frozen(4, Y, W)
+    late.check(4, some, Y, W)
+    for target, weight in ((Y[::-1], W), (1 - Y, W), (Y, W[::-1])):
         with pytest.raises(SourceChangedError):
-            late.check(4, some, target)
+            late.check(4, some, target, weight)
     for n_rows, other in ((3, None), (5, some), (4, some[::-1]), (4, some + 1)):
         with pytest.raises(SourceChangedError, match="changed during the fit"):
             frozen.check(n_rows, other)

@@ -15,6 +15,7 @@ from tests.records.looks import at_look
 from tests.records.test_sources import (
     CLASSES,
     FORESTS,
+    WEIGHTED,
     N,
     arrow,
     assert_same,
@@ -24,6 +25,7 @@ from tests.records.test_sources import (
     in_memory,
     refused,
     table,
+    weighted,
 )
 from tests.test_docs import run_blocks
 
@@ -32,7 +34,7 @@ dd = pytest.importorskip("dask.dataframe", reason="needs Dask's data frames")
 distributed = pytest.importorskip("distributed", reason="needs dask's distributed scheduler")
 dask_tasks = pytest.importorskip("dpforest.records.dask_tasks")
 __all__ = ["table"]
-ROUNDS = {"trees_per_round": 2}  # six of them
+ROUNDS = {"trees_per_round": 2, "n_hint": 20_000}  # six of them, after two looks at bins
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +86,15 @@ def test_the_flagship_does_not_depend_on_the_order_of_records(table, client):
     expected = in_memory(forest_of("flagship", **options), table, persons=True)
     shuffled = frame_of(table.sample(frac=1.0, random_state=1))
     assert_same(fitted(forest_of("flagship", **options), shuffled, persons=True), expected)
+
+
+def test_weights_are_those_of_memory(table, client):
+    rows = weighted(table)
+    forest = forest_of("flagship", **WEIGHTED)
+    expected = in_memory(forest, rows, persons=True, sample_weight=rows["weight"])
+    shuffled = frame_of(rows.sample(frac=1.0, random_state=1))
+    forest = forest_of("flagship", **WEIGHTED)
+    assert_same(fitted(forest, shuffled, persons=True, sample_weight="weight"), expected)
 
 
 def test_other_schedulers_will_do(table):

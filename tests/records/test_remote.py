@@ -15,10 +15,11 @@ from dpforest.records.groups import bound_groups
 from dpforest.records.reading import Reading
 from dpforest.records.recipes import Binning, Dealing, State
 from dpforest.records.statistics import BinCounts, RecordCount
+from dpforest.records.weights import Weights
 from dpforest.tables.encode import Encoding
 
 SCHEMA = Schema((NumericFeature("a", 0, 1), NumericFeature("b", 0, 1)), Target("y", classes=(0, 1)))
-READING = Reading(SCHEMA, "y", "person")
+READING = Reading(SCHEMA, "y", "person", Weights("w", 2.0))
 STATE = State(Binning(0, Encoding.from_schema(SCHEMA)))
 COINS = KeyedCoins(np.arange(4, dtype=np.uint64))
 
@@ -26,14 +27,14 @@ COINS = KeyedCoins(np.arange(4, dtype=np.uint64))
 def part(seed=0, n=60):
     rng = np.random.default_rng(seed)
     rows = pd.DataFrame(rng.random((n, 2)), columns=["a", "b"])
-    return rows.assign(y=rng.integers(0, 2, n), person=rng.integers(0, 20, n))
+    return rows.assign(y=rng.integers(0, 2, n), person=rng.integers(0, 20, n), w=rng.random(n))
 
 
 def looked(rows):
     return remote.look(READING, (0, 0), rows)
 
 
-@pytest.mark.parametrize("column", ["a", "y", "person"])
+@pytest.mark.parametrize("column", ["a", "y", "w", "person"])
 def test_a_partition_with_another_value_is_refused(column):
     rows = part()
     other = rows.assign(**{column: rows[column][::-1].to_numpy()})
@@ -65,6 +66,7 @@ def test_rows_can_be_kept_before_or_after_bins_are_made():
     before = remote.make(READING, looked(rows), state, rows, keep).shard
     after = remote.make(READING, looked(rows), state, rows).shard
     after.keep(keep)
+    np.testing.assert_array_equal(before.block.weight, rows["w"][keep] / 2)
     for one, other in zip(before.block, after.block, strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(before.addresses, after.addresses)

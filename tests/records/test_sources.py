@@ -120,15 +120,25 @@ def target_of(forest):
     return forest.schema.target.name
 
 
-def fitted(forest, source, persons):
+def fitted(forest, source, persons, **others):
     groups = {"groups": "person"} if persons else {}
-    return forest.fit(source, target_of(forest), **groups)
+    return forest.fit(source, target_of(forest), **groups, **others)
 
 
-def in_memory(forest, table, persons):
+def in_memory(forest, table, persons, **others):
     groups = {"groups": table["person"]} if persons else {}
     X = table[list(CLASSES.feature_names)]
-    return forest.fit(X, table[target_of(forest)], **groups)
+    return forest.fit(X, table[target_of(forest)], **groups, **others)
+
+
+def weighted(table):
+    """Every record twice, with different weights: a choice among equals that weights must make."""
+    rng = np.random.default_rng(1)
+    twice = pd.concat([table, table], ignore_index=True)
+    return twice.assign(weight=rng.integers(0, 9, len(twice)) / 2)
+
+
+WEIGHTED = {"max_sample_weight": 3.0, "max_records_per_group": 2}
 
 
 def assert_same(one, other):
@@ -154,7 +164,8 @@ def test_every_family_is_the_same_as_in_memory(name, persons, table, folder):
 
 @pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
 @pytest.mark.parametrize(
-    "kind", ["one file", "hive", "dataset", "lazy frame", "lazy query", "chunks of memory"]
+    "kind",
+    ["one file", "hive", "dataset", "filter", "lazy frame", "lazy query", "chunks of memory"],
 )
 def test_every_kind_of_source_is_the_same_as_in_memory(kind, neighbors, table, tmp_path):
     source, rows = source_of_kind(kind, table, tmp_path)
@@ -181,6 +192,9 @@ def source_of_kind(kind, table, tmp_path):
         return ParquetTable(folder), rows
     if kind == "dataset":
         return ds.dataset(in_files(table, folder, (512,))), table
+    if kind == "filter":
+        whole = ds.dataset(in_files(table, folder, (512,)))
+        return whole.filter(ds.field("age") < 80), table[table["age"] < 80]
     if kind == "lazy frame":
         return pl.scan_parquet(in_files(table, folder, (7, 900)) / "*.parquet"), table
     if kind == "lazy query":
@@ -196,6 +210,20 @@ def test_the_flagship_does_not_depend_on_the_order_of_records(table, tmp_path, p
     shuffled = table.sample(frac=1.0, random_state=1)
     source = ParquetTable(in_files(shuffled, tmp_path / "table", (100, 101, 600)))
     assert_same(fitted(forest_of("flagship", **bound), source, persons), expected)
+
+
+@pytest.mark.parametrize("persons", [False, True], ids=["records", "persons"])
+@pytest.mark.parametrize("name", ["flagship", "flagship, numbers"])
+def test_weights_are_those_of_memory_in_any_order(name, persons, table, tmp_path):
+    rows = weighted(table)
+    options = WEIGHTED | ({} if persons else {"max_records_per_group": None})
+    forest = forest_of(name, **options)
+    expected = in_memory(forest, rows, persons, sample_weight=rows["weight"])
+    shuffled = rows.sample(frac=1.0, random_state=1)
+    source = ParquetTable(in_files(shuffled, tmp_path / "table", (100, 101, 600)))
+    found = fitted(forest_of(name, **options), source, persons, sample_weight="weight")
+    assert_same(found, expected)
+    assert found.total_weight_ == expected.total_weight_ != found.n_records_
 
 
 def test_a_model_is_continued_on_a_source(table, folder):
@@ -286,6 +314,10 @@ def test_columns_that_are_not_there_are_refused(folder):
     refused(forest, source, SchemaError, "no column 'persons'", groups="persons")
     refused(forest, source, SchemaError, "columns of their own", groups="ill")
     refused(forest, source, SchemaError, "columns of their own", groups="age")
+    forest = forest_of("flagship", max_sample_weight=1.0)
+    refused(forest, source, SchemaError, "no column 'weight'", sample_weight="weight")
+    refused(forest, source, SchemaError, "columns of their own", sample_weight="age")
+    refused(forest, source, SchemaError, "sample_weight must be the name", sample_weight=[1.0])
 
 
 @pytest.mark.parametrize("change", ["type", "missing"])
@@ -314,6 +346,17 @@ def test_gaps_of_persons_are_refused(table, tmp_path):
     source = ParquetTable(in_files(bad, tmp_path / "table", (500,)))
     forest = forest_of("flagship", max_records_per_group=1)
     refused(forest, source, SchemaError, "missing entries", groups="person")
+
+
+@pytest.mark.parametrize("weight", [None, np.nan, -0.5, np.inf, "heavy"])
+def test_what_is_no_weight_is_refused(weight, table, tmp_path):
+    bad = table.assign(weight=1.0 if weight != "heavy" else "1")
+    bad.loc[1_050, "weight"] = weight
+    source = ParquetTable(in_files(bad, tmp_path / "table", (500,)))
+    forest = forest_of("flagship", max_sample_weight=1.0)
+    said = refused(forest, source, SchemaError, "sample_weight", sample_weight="weight")
+    assert "0.5" not in said
+    assert "heavy" not in said
 
 
 def test_values_that_are_no_numbers_are_refused_without_being_shown(table, tmp_path):
@@ -348,13 +391,18 @@ def test_a_source_without_records_is_refused(table, tmp_path):
     refused(forest_of("flagship"), source, SchemaError, "empty")
 
 
-def test_what_is_no_parquet_is_refused(tmp_path):
+def test_what_is_no_parquet_is_refused(folder, tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file"):
         ParquetTable(tmp_path / "nowhere")
     (tmp_path / "a.parquet").write_bytes(b"anna,17,ill")
     with pytest.raises(SchemaError, match="cannot be read as Parquet") as caught:
         ParquetTable(tmp_path / "a.parquet")
     assert "anna" not in str(caught.value)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SchemaError, match="has no Parquet files"):
+        ParquetTable(tmp_path / "empty")
+    (folder / "readme.txt").write_text("anna,17,ill")
+    refused(forest_of("flagship"), ParquetTable(folder), SchemaError, "readme.txt cannot be read")
 
 
 def test_a_source_that_is_cut_short_is_refused(table):
@@ -420,13 +468,13 @@ def lazily(table, change):
     return frame.lazy().map_batches(change, schema=frame.schema, **pushed)
 
 
-def fails_in_the_middle(lazy):
-    forest = forest_of("flagship")
+def fails_in_the_middle(lazy, **weights):
+    forest = forest_of("flagship", max_sample_weight=4.0)
     with (
         pytest.warns(RuntimeWarning, match="fit failed after it had spent"),
         pytest.raises(SourceChangedError, match="leave random and current values out"),
     ):
-        forest.fit(lazy, "ill")
+        forest.fit(lazy, "ill", **weights)
     assert 0 < forest.ledger_.epsilon < 1
 
 
@@ -439,7 +487,7 @@ def test_a_lazy_frame_with_a_random_filter_is_refused(table):
     fails_in_the_middle(lazily(table, some))
 
 
-@pytest.mark.parametrize("column", ["age", "income", "ill"])
+@pytest.mark.parametrize("column", ["age", "income", "ill", "weight"])
 def test_a_lazy_frame_with_other_values_in_each_reading_is_refused(table, column):
     """As many records, the same values of all columns but one, of which one pair is swapped."""
     readings = []
@@ -452,7 +500,8 @@ def test_a_lazy_frame_with_other_values_in_each_reading_is_refused(table, column
             values[0], values[other] = values[other], values[0]
         return batch.with_columns(pl.Series(column, values, batch[column].dtype))
 
-    fails_in_the_middle(lazily(table, swapped))
+    rows = table.assign(weight=np.arange(N) % 5)
+    fails_in_the_middle(lazily(rows, swapped), sample_weight="weight")
 
 
 def test_a_failed_fit_is_in_the_ledger_of_the_next(table, folder, monkeypatch):
@@ -610,8 +659,9 @@ def test_a_schema_read_off_a_source_is_that_of_its_rows(table, folder):
     for y, task in (("ill", "auto"), ("cost", "auto"), ("age", "auto"), ("age", "regression")):
         with pytest.warns(PrivacyLeakWarning):
             expected = Schema.from_frame(pl.from_pandas(table[columns]), y, task=task)
-        with pytest.warns(PrivacyLeakWarning):
-            assert Schema.from_frame(lazy, y, task=task) == expected
+        for source in (lazy, ParquetTable(folder).only(columns)):
+            with pytest.warns(PrivacyLeakWarning):
+                assert Schema.from_frame(source, y, task=task) == expected
 
 
 @pytest.mark.parametrize("persons", [False, True])

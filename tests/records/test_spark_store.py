@@ -15,7 +15,7 @@ from dpforest import SchemaError, SourceChangedError
 from tests.records.looks import at_look
 from tests.records.test_sources import (
     CLASSES,
-    N,
+    WEIGHTED,
     arrow,
     assert_same,
     fitted,
@@ -24,13 +24,14 @@ from tests.records.test_sources import (
     in_memory,
     refused,
     table,
+    weighted,
 )
 from tests.test_docs import run_blocks
 
 pytest.importorskip("pyspark", reason="needs Spark: pip install dpforest[spark]")
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support:FutureWarning")
 __all__ = ["table"]
-ROUNDS = {"trees_per_round": 2}  # six of them
+ROUNDS = {"trees_per_round": 2, "n_hint": 20_000}  # six of them, after two looks at bins
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,9 @@ def spark(this_machine):
             "spark.driver.host": "127.0.0.1",
             "spark.log.level": "OFF",
             "spark.sql.shuffle.partitions": "3",
+            # Small frames: compiling plans and Java's own code for speed costs more than it saves.
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
         for name, value in settings.items():
             builder = builder.config(name, value)
@@ -131,12 +135,16 @@ def forget(spark):
         kept.unpersist(True)
 
 
-def test_lost_blocks_do_not_change_a_model(spark, table, frame, monkeypatch):
+def test_lost_blocks_do_not_change_a_model(spark, table, tmp_path, monkeypatch):
+    """Of persons whose records have weights, in another order than in memory."""
     monkeypatch.setattr("dpforest.records.spark_store.ROUNDS_KEPT", 2)
-    options = ROUNDS | {"max_records_per_group": 2}
-    expected = in_memory(forest_of("flagship", **options), table, persons=True)
+    options, rows = ROUNDS | WEIGHTED, weighted(table)
+    forest = forest_of("flagship", **options)
+    expected = in_memory(forest, rows, persons=True, sample_weight=rows["weight"])
+    frame = frame_of(spark, rows.sample(frac=1.0, random_state=1), tmp_path / "table")
     at_look(monkeypatch, 7, lambda: forget(spark))
-    assert_same(fitted(forest_of("flagship", **options), frame, persons=True), expected)
+    forest = forest_of("flagship", **options)
+    assert_same(fitted(forest, frame, persons=True, sample_weight="weight"), expected)
 
 
 def test_answers_do_not_grow_with_the_table_and_nothing_is_kept(
@@ -154,7 +162,7 @@ def test_answers_do_not_grow_with_the_table_and_nothing_is_kept(
 
     for module in ("spark_store", "spark_persons"):
         monkeypatch.setattr(f"dpforest.records.{module}.collected", measured)
-    forest = forest_of("flagship", max_records_per_group=2, n_hint=N)
+    forest = forest_of("flagship", max_records_per_group=2, **ROUNDS)
     for times in (1, 8):
         sizes.append([])
         rows = pd.concat([table] * times)

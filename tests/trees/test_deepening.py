@@ -74,3 +74,10 @@ def test_without_noise_the_shares_alone_decide():
             means = leaf_means(np.arange(1 << deepening.depth)).astype(float)
             deepening.learn(np.repeat(means[None, :, None], 50, axis=0), 0.0)
     assert (single.depth, all_together.depth) == (4, 7)
+
+
+def test_there_is_an_end_to_it():
+    rng, deepening = np.random.default_rng(0), Deepening(3, deepest=3)
+    for _ in range(5):
+        deepening.learn(sums(3, parity, rng), 1.0)
+    assert (deepening.depth, deepening.structured) == (3, True)

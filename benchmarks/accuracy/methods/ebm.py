@@ -8,6 +8,7 @@ from benchmarks.accuracy.splits import Split
 
 SETTINGS = {
     "dp_ebm": {},
+    "dp_ebm_rounds100": {"max_rounds": 100},
     "dp_ebm_rounds1000": {"max_rounds": 1000},
     "dp_ebm_rate0.03": {"learning_rate": 0.03},
 }

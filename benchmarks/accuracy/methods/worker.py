@@ -1,9 +1,10 @@
-"""Measure cells in a subprocess: a split file as argument, a cell a line in, a result out."""
+"""Measure cells in a subprocess: a folder of splits as argument, a cell a line in, a result out."""
 
 import json
 import sys
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,10 @@ Predictor = Callable[[Split, str, float, int], np.ndarray]
 def serve(predict: Predictor) -> None:
     """Answer every line of standard input; a library that prints does so on standard error."""
     answers, sys.stdout = sys.stdout, sys.stderr
-    split = Split.load(Path(sys.argv[1]))
+    load = lru_cache(maxsize=1)(Split.load)  # cells come a seed at a time
     for line in sys.stdin:
         cell = json.loads(line)
+        split = load(Path(sys.argv[1]) / f"{cell['seed']}.npz")
         start = time.perf_counter()
         predicted = predict(split, cell["method"], float(cell["epsilon"]), cell["seed"])
         seconds = time.perf_counter() - start

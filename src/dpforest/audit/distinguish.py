@@ -18,6 +18,7 @@ from dpforest.forests.base import PrivateEstimator
 from dpforest.privacy.accounts.accounting import mu_for
 from dpforest.privacy.accounts.ledger import Guarantee
 from dpforest.privacy.mechanisms.randomness import RandomBits
+from dpforest.progress import Bar
 
 LEAST_TRIALS = 400
 WHILE_LEARNING = 0.9  # fewer trials than will be counted, so less caution
@@ -58,7 +59,7 @@ def audit(
     random_state : int, optional
         Makes the audit repeatable; else noise comes from the operating system.
     progress : callable, optional
-        Called with the number of fits just done.
+        Called with the number of fits just done, in place of a bar for who watches.
 
     Returns
     -------
@@ -85,10 +86,11 @@ def audit(
         said.protection,
         said.releasable,
     )
-    play = _Play(game, claim, confidence, RandomBits(random_state), progress or (lambda _: None))
-    if epsilon is not None and game.mu is not None:
-        play.mu = mu_for(claim.epsilon, claim.delta)
-    return play.run(tuple(pairs or game.pairs), trials)
+    with Bar(f"auditing {game.name}", trials, alone=True) as bar:
+        play = _Play(game, claim, confidence, RandomBits(random_state), progress or bar.advance)
+        if epsilon is not None and game.mu is not None:
+            play.mu = mu_for(claim.epsilon, claim.delta)
+        return play.run(tuple(pairs or game.pairs), trials)
 
 
 class _Play:

@@ -10,9 +10,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import Progress
-
 from dpforest.audit.controls import controls
 from dpforest.audit.controls_replay import ReplayControl, replay_controls
 from dpforest.audit.controls_search import search_controls
@@ -29,6 +26,7 @@ from dpforest.audit.searches import worst_gaussian_stopping, worst_pure_stopping
 from dpforest.audit.small import small_estimators
 from dpforest.forests.random import RandomDecisionForestClassifier
 from dpforest.privacy.accounts.stopping import Stopping
+from dpforest.progress import Bar
 from dpforest.schema import Schema
 from dpforest.schema.features import CategoricalFeature, Target
 
@@ -61,13 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--report", type=Path, default=Path("docs/audit.md"))
     asked = parser.parse_args(arguments)
     sections = [INTRODUCTION]
-    with Progress(console=Console(stderr=True)) as progress:
-        task = progress.add_task("auditing", total=None)
-
-        def tick(done: int) -> None:
-            progress.advance(task, done)
-
-        for section in _sections(asked.trials, asked.report.parent, tick):
+    with Bar("auditing", alone=True) as bar:
+        for section in _sections(asked.trials, asked.report.parent, bar.advance):
             sections.append(section)
             asked.report.write_text("\n".join(sections) + "\n", encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""What a name on the command line means to an audit, and the audit with progress."""
+"""What a name on the command line means to an audit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from dpforest.audit import AuditReport, Game, audit, controls, public_estimators, small_versions
 from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.saving import load_model
-from dpforest.reproduce.progress import progress_bar
 
 Audited = tuple[str, PrivateEstimator | Game]
 
@@ -34,13 +33,6 @@ def find(model_or_name: str, epsilon: float | None, delta: float | None) -> list
 
 
 def run(audited: list[Audited], trials: int, **options: Any) -> Iterator[AuditReport]:
-    """Audit one after the other, with a bar when a person watches."""
-    with progress_bar() as progress:
-        for label, target in audited:
-            task = progress.add_task(label, total=trials)
-
-            def tick(done: int, task: Any = task) -> None:
-                progress.advance(task, done)
-
-            yield audit(target, trials=trials, progress=tick, **options)
-            progress.remove_task(task)
+    """Audit one after the other."""
+    for _, target in audited:
+        yield audit(target, trials=trials, **options)

@@ -9,22 +9,59 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dpforest.cli import inputs, tables
+from dpforest.cli import inputs, streaming, tables
 from dpforest.cli.csv_layout import Asked
 from dpforest.cli.wording import in_users_words
 from dpforest.exceptions import SchemaError
 from dpforest.schema import Schema
+from dpforest.tables.arrow_source import ParquetTable
 from dpforest.tables.encode import check_columns, encode_labels, encode_target
 from dpforest.tables.frames import Frame
+from dpforest.tables.sources import EMPTY
+from dpforest.tables.streams import blocks_of
+
+Problems = dict[str, str]
+"""What is wrong with columns, by their names."""
 
 
 def problems_of(path: Path, schema: Schema, target: str | None, asked: Asked) -> list[str]:
     """Return a line for each column that does not fit; ValueError for a file that is no table."""
-    data = tables.read_table(path, [], asked)
-    found = [_feature(data, schema.select([name])) for name in schema.feature_names]
-    if target is not None:
-        found.append(_target(data, schema, target))
-    return [in_users_words(problem) for problem in dict.fromkeys(found) if problem is not None]
+    names = [*schema.feature_names, *filter(None, [target])]
+    source = streaming.source_of(path, asked)
+    if source is None:
+        found = _of_table(tables.read_table(path, [], asked), schema, names)
+    else:
+        found = _of_source(source, schema, names)
+    told = (found[name] for name in names if name in found)
+    return [in_users_words(problem) for problem in dict.fromkeys(told)]
+
+
+def _of_source(source: ParquetTable, schema: Schema, names: list[str]) -> Problems:
+    """What is wrong with the files, or else with the first block in which something is."""
+    found: Problems = {}
+    for name in names:
+        try:
+            source.require([name])
+        except SchemaError as error:
+            found[name] = str(error)
+    there = [name for name in names if name not in found]
+    block = None
+    for block in blocks_of(source, there) if there else ():
+        left = [name for name in there if name not in found]
+        found |= _of_table(tables.InputTable(source.path, block), schema, left)
+    if there and block is None:
+        raise SchemaError(EMPTY)
+    return found
+
+
+def _of_table(data: tables.InputTable, schema: Schema, names: list[str]) -> Problems:
+    found = {
+        name: _feature(data, schema.select([name]))
+        if name in schema.feature_names
+        else _target(data, schema, name)
+        for name in names
+    }
+    return {name: problem for name, problem in found.items() if problem is not None}
 
 
 def _feature(data: tables.InputTable, schema: Schema) -> str | None:

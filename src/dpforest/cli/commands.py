@@ -24,7 +24,6 @@ app = typer.Typer(
 
 app.add_typer(budgets.app, name="budget")
 
-TableIn = Annotated[Path, typer.Argument(metavar="TABLE", help="A .csv, .csv.gz or .parquet file.")]
 WITH_FOLDERS = "A .csv, .csv.gz or .parquet file, or a folder of Parquet files."
 TableOrFolder = Annotated[Path, typer.Argument(metavar="TABLE", help=WITH_FOLDERS)]
 ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that fit saved.")]

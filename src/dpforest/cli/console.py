@@ -3,13 +3,11 @@
 import json
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import typer
-from rich.console import Console
-from rich.progress import track
 from typer.core import TyperGroup
 
 from dpforest.cli.wording import in_users_words
@@ -29,8 +27,6 @@ OUR_WARNINGS = (
     WeakGuaranteeWarning,
 )
 USER_ERRORS = (ValueError, OSError, ImportError, BudgetExceededError, SourceChangedError)
-
-Item = TypeVar("Item")
 
 
 class PlainErrors(TyperGroup):
@@ -79,21 +75,3 @@ def _finite(told: object) -> object:
     if isinstance(told, list | tuple):
         return [_finite(value) for value in told]
     return str(told) if isinstance(told, float) and not math.isfinite(told) else told
-
-
-@contextmanager
-def working(on: str) -> Iterator[None]:
-    """Show that something is under way, when a person watches."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
-    with console.status(on):
-        yield
-
-
-def watched(items: Iterable[Item], on: str, total: int) -> Iterable[Item]:
-    """Go through the items with a progress bar, when a person watches."""
-    console = Console(stderr=True)
-    hidden = not console.is_terminal
-    return track(items, on, total=total, console=console, transient=True, disable=hidden)

@@ -10,10 +10,10 @@ import numpy as np
 from rich.table import Table
 from sklearn.ensemble import ExtraTreesClassifier
 
-from dpforest.cli.console import watched
 from dpforest.datasets import Dataset, make_census
 from dpforest.forests.boosted import PrivateForestClassifier
 from dpforest.privacy.accounts.ledger import Ledger
+from dpforest.progress import Bar
 from dpforest.report import Report
 from dpforest.tables.encode import Encoding
 from dpforest.tables.frames import Frame
@@ -87,17 +87,21 @@ def run(n_rows: int, random_state: int | None) -> Demo:
     majority = Counter(train.y.tolist()).most_common(1)[0][0]
     rows = [Row("majority class", float(np.mean(test.y == majority)))]
     epsilons = (*EPSILONS, math.inf)
-    for epsilon in watched(epsilons, "training", len(epsilons)):
-        accuracies, start = [], time.perf_counter()
-        for repeat in range(REPEATS):
-            seed = None if random_state is None else random_state + repeat
-            model = PrivateForestClassifier(epsilon=epsilon, schema=train.schema, random_state=seed)
-            accuracies.append(model.fit(train.X, train.y).score(test.X, test.y))
-        label = f"epsilon = {epsilon:g}" + (" (no noise)" if math.isinf(epsilon) else "")
-        seconds = (time.perf_counter() - start) / REPEATS
-        rows.append(Row(label, float(np.mean(accuracies)), seconds))
-        if epsilon == SHOWN:
-            shown = model
+    with Bar("training", len(epsilons) * REPEATS, alone=True) as bar:
+        for epsilon in epsilons:
+            accuracies, start = [], time.perf_counter()
+            for repeat in range(REPEATS):
+                seed = None if random_state is None else random_state + repeat
+                model = PrivateForestClassifier(
+                    epsilon=epsilon, schema=train.schema, random_state=seed
+                )
+                accuracies.append(model.fit(train.X, train.y).score(test.X, test.y))
+                bar.advance()
+            label = f"epsilon = {epsilon:g}" + (" (no noise)" if math.isinf(epsilon) else "")
+            seconds = (time.perf_counter() - start) / REPEATS
+            rows.append(Row(label, float(np.mean(accuracies)), seconds))
+            if epsilon == SHOWN:
+                shown = model
     rows.append(_not_private(train, test))
     return Demo(n_rows, tuple(rows), shown)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from dpforest.cli import budgets, inputs, tables
+from dpforest.cli import budgets, inputs, streaming, tables
 from dpforest.cli.commands import (
     AsJson,
     Encoding,
@@ -20,19 +20,19 @@ from dpforest.cli.commands import (
     Seed,
     Separator,
     SharedBudget,
-    TableIn,
+    TableOrFolder,
     app,
 )
-from dpforest.cli.console import working
 from dpforest.cli.csv_layout import Asked
 from dpforest.forests.files import read_model
 from dpforest.forests.saving import load_model
+from dpforest.progress import Bar
 
 
 @app.command()
 def evaluate(
     model: ModelIn,
-    table: TableIn,
+    table: TableOrFolder,
     epsilon: Annotated[float, typer.Option(help="The privacy budget.")],
     delta: Annotated[float, typer.Option(help="Above 0 for Gaussian noise.")] = 0.0,
     target: Annotated[
@@ -65,22 +65,28 @@ def evaluate(
     column = inputs.target_column(forest.schema_, target)
     person = [] if groups is None else [groups]
     names = forest.schema_.feature_names
-    with working("reading"):
-        data = tables.read_table(table, [*names, column, *person], Asked(separator, encoding))
-    with working("evaluating"):
-        found = measure(
-            forest,
-            data.select(names),
-            inputs.labels_of(data, column, forest.schema_),
-            epsilon=epsilon,
-            delta=delta,
-            groups=None if groups is None else data.column(groups),
-            max_records_per_group=max_records_per_group,
-            neighbors=neighbors,
-            level=level,
-            budget=budget,
-            random_state=random_state,
-        )
+    asked = Asked(separator, encoding)
+    X: Any = streaming.source_of(table, asked)
+    y: Any = column
+    persons: Any = groups
+    if X is None:
+        with Bar("reading"):
+            data = tables.read_table(table, [*names, column, *person], asked)
+        X, y = data.select(names), inputs.labels_of(data, column, forest.schema_)
+        persons = None if groups is None else data.column(groups)
+    found = measure(
+        forest,
+        X,
+        y,
+        epsilon=epsilon,
+        delta=delta,
+        groups=persons,
+        max_records_per_group=max_records_per_group,
+        neighbors=neighbors,
+        level=level,
+        budget=budget,
+        random_state=random_state,
+    )
     # The model by its digest: a report takes the evaluation of no other.
     measured = {"model": read_model(model).digest} | found.to_dict()
     written = json.dumps(measured, indent=2, ensure_ascii=False)

@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 import typer
 
 from dpforest.cli import inputs
-from dpforest.cli.commands import Force, ModelIn, app
+from dpforest.cli.commands import AsJson, Force, ModelIn, app
+from dpforest.cli.console import tell
 from dpforest.forests.exporting import ExportedEstimator
 from dpforest.forests.saving import load_model
 
@@ -19,6 +20,7 @@ def export(
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
     form: Annotated[Literal["onnx", "json"], typer.Option("--format", help="Of the file.")],
     force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a saved model as ONNX or JSON; costs no budget."""
     inputs.check_new(output, force)
@@ -26,4 +28,7 @@ def export(
     assert isinstance(forest, ExportedEstimator)
     write = forest.to_onnx if form == "onnx" else forest.to_json
     write(output)
-    typer.echo(f"saved to {output}")
+    if as_json:
+        tell({"saved": str(output), "format": form})
+    else:
+        typer.echo(f"saved to {output}")

@@ -83,18 +83,28 @@ def tell_ignored(
         typer.echo(f"not in the schema and ignored: {', '.join(ignored)}", err=True)
 
 
-def save_starter(table: InputTable, names: Sequence[str], target: str, path: Path) -> None:
+def save_starter(
+    table: InputTable | ParquetTable, names: Sequence[str], target: str, path: Path
+) -> None:
     """Read a schema off a table, which leaks (`Schema.from_frame` warns), and mark it so."""
+    if isinstance(table, ParquetTable):
+        found = Schema.from_frame(table.only(names), target)
+    else:
+        found = _starter(with_guessed_numbers(table), names, target)
+    # Without its ledger: what is public after editing has no account of a leak.
+    entry = Schema(found.features, found.target).to_dict()
+    why = "PRIVATE: replace bounds, categories and classes by public ones, then delete this line"
+    text = json.dumps({LEAK: why} | entry, indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _starter(table: InputTable, names: Sequence[str], target: str) -> Schema:
     features = [name for name in names if name != target]
-    table = with_guessed_numbers(table)
     found = Schema.from_frame(table.select(features), table.column(target))
     assert found.target is not None
     pairs = zip(found.features, features, strict=True)
     named = tuple(replace(feature, name=name) for feature, name in pairs)
-    entry = Schema(named, replace(found.target, name=target)).to_dict()
-    why = "PRIVATE: replace bounds, categories and classes by public ones, then delete this line"
-    text = json.dumps({LEAK: why} | entry, indent=2, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    return Schema(named, replace(found.target, name=target))
 
 
 def column_types(options: Sequence[str], table: Path) -> Types:

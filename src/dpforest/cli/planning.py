@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
 from dpforest.cli import estimators, inputs
 from dpforest.cli.commands import app
@@ -34,24 +32,13 @@ def plan(
     random_state: Annotated[int, typer.Option(help="Draws other tables.")] = 0,
 ) -> None:
     """Simulate what fits of this shape come to, on synthetic tables; reads no record."""
-    from dpforest.datasets.truths import TRUTHS
     from dpforest.evaluation import planning
 
     declared = inputs.load_schema(schema)
     epsilons = [*(epsilon or []), *(more or [])] or list(planning.EPSILONS)
     kind = estimators.flagship(declared) if estimator is None else estimators.find(estimator)
     model = kind() if delta is None else inputs.build(estimator, declared, delta)
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        fits = len(TRUTHS) * seeds * (len(epsilons) + 1)
-        task = progress.add_task("simulating", total=fits)
-        found = planning.plan(
-            declared,
-            rows,
-            epsilons,
-            estimator=model,
-            n_seeds=seeds,
-            random_state=random_state,
-            tick=lambda: progress.advance(task),
-        )
+    found = planning.plan(
+        declared, rows, epsilons, estimator=model, n_seeds=seeds, random_state=random_state
+    )
     typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from dpforest.cli import budgets, inputs, tables
+from dpforest.cli import budgets, inputs, streaming, tables
 from dpforest.cli.checking import problems_of
 from dpforest.cli.commands import (
     AsJson,
@@ -20,7 +20,7 @@ from dpforest.cli.commands import (
     Seed,
     Separator,
     SharedBudget,
-    TableIn,
+    TableOrFolder,
     app,
 )
 from dpforest.cli.console import tell
@@ -52,7 +52,7 @@ def schema() -> None:
 
 @schema_app.command()
 def write(
-    table: TableIn,
+    table: TableOrFolder,
     target: Annotated[str, typer.Option(help="The column to predict.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The JSON file to write.")],
     epsilon: Annotated[
@@ -97,8 +97,9 @@ def write(
     declared = inputs.column_types(types or [], table)
     universe = inputs.declared_categories(categories or [])
     person = [] if groups is None else [groups]
-    asked = [target, *(ignore or []), *person]
-    data = tables.read_table(table, asked, Asked(separator, encoding))
+    asked, needed = Asked(separator, encoding), [target, *(ignore or []), *person]
+    data = streaming.source_of(table, asked) or tables.read_table(table, needed, asked)
+    data.require(needed)
     names = [name for name in data.names if name not in [*(ignore or []), *person]]
     if epsilon is None:
         inputs.save_starter(data, names, target, output)
@@ -107,15 +108,20 @@ def write(
         else:
             typer.echo(f"saved to {output}; it is PRIVATE, and fit refuses it until it is edited")
         return
+    persons: Any = groups
+    if isinstance(data, tables.InputTable):
+        X, persons = data.select_by_name(names), None if groups is None else data.column(groups)
+    else:
+        X = data.only([*names, *person])
     found = Schema.infer(
-        data.select_by_name(names),
+        X,
         target=target,
         epsilon=epsilon,
         delta=delta,
         types=declared,
         universe=universe,
         neighbors=neighbors,
-        groups=None if groups is None else data.column(groups),
+        groups=persons,
         max_records_per_group=max_records_per_group,
         random_state=random_state,
         budget=budget,
@@ -131,7 +137,7 @@ def write(
 
 @schema_app.command()
 def check(
-    table: TableIn,
+    table: TableOrFolder,
     schema: Annotated[Path, typer.Option(help="What is public of the table, a JSON file.")],
     target: Annotated[
         str | None, typer.Option(help="The column to predict; else the schema's target.")

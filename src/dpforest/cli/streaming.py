@@ -2,7 +2,8 @@
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from importlib.util import find_spec
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from dpforest.cli.tables import is_parquet
 from dpforest.exceptions import SchemaError
 from dpforest.schema.categories import is_missing
 from dpforest.tables.arrow_source import ParquetTable
+from dpforest.tables.sources import EMPTY
 from dpforest.tables.streams import blocks_of
 
-LARGE = 1 << 28  # bytes of a file that is read piece by piece
+LARGE = 1 << 28  # bytes of a text that is read piece by piece
+PACKED = 8  # how many times as large a compressed file may be in memory
 CSV_ROWS = 1 << 15
 PREDICTION = ["prediction"]
 INTERVAL = ["prediction", "lower", "upper"]
@@ -25,12 +28,17 @@ Columns = Mapping[str, list[Any]]
 
 def is_large(path: Path) -> bool:
     """Tell whether a table is read piece by piece: a folder, or a large file."""
-    return path.is_dir() or (path.is_file() and path.stat().st_size > LARGE)
+    if path.is_dir():
+        return True
+    if is_parquet(path) and find_spec("pyarrow") is None:
+        return False  # polars reads it as a whole
+    packed = is_parquet(path) or path.suffix.lower() == ".gz"
+    return path.is_file() and path.stat().st_size > (LARGE // PACKED if packed else LARGE)
 
 
-def source_to_fit(path: Path, asked: Asked) -> ParquetTable | None:
-    """The source that a table to train on is; None for one that is read as a whole."""
-    if path.is_dir() or (is_parquet(path) and is_large(path)):
+def source_of(path: Path, asked: Asked) -> ParquetTable | None:
+    """The source that a folder or a large Parquet file is; None for what is read as a whole."""
+    if is_parquet(path) and is_large(path):
         return _parquet(path, asked)
     return None
 
@@ -66,13 +74,17 @@ def predict_large(
         for rows, others in _pieces(path, forest.schema_.feature_names, kept, asked):
             yield {**others, **answers_of(forest, rows, answers)}
 
+    batches = columns()
+    first = next(batches, None)
+    if first is None:
+        raise SchemaError(EMPTY)
     if is_parquet(output):
-        _write_parquet(output, columns())
+        _write_parquet(output, first, batches)
     else:
         with open_text(output, "wt") as file:
             writer = csv.writer(file)
             writer.writerow([*kept, *answers])
-            for each in columns():
+            for each in chain([first], batches):
                 writer.writerows(zip(*each.values(), strict=True))
     return dict.fromkeys([*kept, *answers])
 
@@ -92,7 +104,7 @@ def _pieces(
     path: Path, names: Sequence[str], kept: Sequence[str], asked: Asked
 ) -> Iterator[tuple[Any, Columns]]:
     """Features as estimators take them, and columns to carry over, so many rows at a time."""
-    if not path.is_dir() and not is_parquet(path):
+    if not is_parquet(path):
         yield from _csv_pieces(path, names, kept, asked)
         return
     source = _parquet(path, asked)
@@ -142,12 +154,12 @@ def _parquet(path: Path, asked: Asked) -> ParquetTable:
     return ParquetTable(path)
 
 
-def _write_parquet(output: Path, batches: Iterator[Columns]) -> None:
+def _write_parquet(output: Path, first: Columns, batches: Iterator[Columns]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    first = pa.table(dict(next(batches)))
-    with pq.ParquetWriter(output, first.schema) as writer:
-        writer.write_table(first)
+    table = pa.table(dict(first))
+    with pq.ParquetWriter(output, table.schema) as writer:
+        writer.write_table(table)
         for each in batches:
-            writer.write_table(pa.table(dict(each), schema=first.schema))
+            writer.write_table(pa.table(dict(each), schema=table.schema))

@@ -198,8 +198,8 @@ def _require(path: Path, found: Sequence[str], names: Sequence[str]) -> None:
 
 
 def is_parquet(path: Path) -> bool:
-    """Tell by its name whether a file is Parquet rather than CSV."""
-    return path.name.lower().endswith((".parquet", ".pq"))
+    """Tell by its name whether a file is Parquet rather than CSV; folders are of Parquet files."""
+    return path.name.lower().endswith((".parquet", ".pq")) or path.is_dir()
 
 
 def _parquet_backend() -> Literal["pyarrow", "polars"]:

@@ -22,10 +22,11 @@ from dpforest.cli.commands import (
     TableOrFolder,
     app,
 )
-from dpforest.cli.console import tell, working
+from dpforest.cli.console import tell
 from dpforest.cli.csv_layout import Asked
 from dpforest.cli.streaming import INTERVAL, PREDICTION
 from dpforest.forests.saving import load_model
+from dpforest.progress import Bar
 
 
 @app.command()
@@ -83,19 +84,18 @@ def fit(
     )
     budgets.require_room(budget, model.epsilon, getattr(model, "delta", 0.0))
     asked = Asked(separator, encoding)
-    source = streaming.source_to_fit(table, asked)
+    source = streaming.source_of(table, asked)
     if source is not None:
         inputs.tell_ignored(source, declared, column, groups)
-        model.fit(source, column, groups=groups)  # shows how far it is
+        model.fit(source, column, groups=groups)
     else:
-        with working("reading"):
+        with Bar("reading"):
             person = [] if groups is None else [groups]
             data = tables.read_table(table, [*declared.feature_names, column, *person], asked)
         inputs.tell_ignored(data, declared, column, groups)
         persons = {} if groups is None else {"groups": data.column(groups)}
-        with working("training"):
-            labels = inputs.labels_of(data, column, declared)
-            model.fit(data.select(declared.feature_names), labels, **persons)
+        labels = inputs.labels_of(data, column, declared)
+        model.fit(data.select(declared.feature_names), labels, **persons)
     # Printed first: what is paid for must not be lost to a full disk.
     if not as_json:
         typer.echo(inputs.account(model))
@@ -140,13 +140,13 @@ def predict(
     inputs.check_ids(kept, answers)
     asked = Asked(separator, encoding)
     if streaming.is_large(table):
-        with working("predicting"):
+        with Bar("predicting"):
             columns = streaming.predict_large(forest, table, output, answers, kept, asked)
     else:
         data = tables.read_table(table, [*forest.schema_.feature_names, *kept], asked)
         rows = data.select(forest.schema_.feature_names)
         columns = {name: data.values(name) for name in kept}
-        with working("predicting"):
+        with Bar("predicting"):
             columns |= streaming.answers_of(forest, rows, answers)
         tables.write_columns(output, columns)
     if as_json:

@@ -55,6 +55,7 @@ PHRASES = (
         "use fewer features an ensemble, fewer bins, or strategy='laplace'",
         "take another --estimator, or set this one up in Python",
     ),
+    ("expected what Evaluation.to_dict gives", "expected a file of 'dpforest evaluate -o'"),
     ("X is empty (0 sample(s))", "the table is empty"),
 )
 """What the library says, and what is said here."""

@@ -26,6 +26,7 @@ from dpforest.privacy.evaluation_opening import (
 )
 from dpforest.privacy.inference_opening import protection_of
 from dpforest.privacy.outcome_cells import class_cells, residual_cells
+from dpforest.progress import Bar
 from dpforest.schema.categories import Category
 
 
@@ -121,7 +122,7 @@ def evaluate(
     draws = draws or Draws(random_state)
     ledger = open_account(epsilon, delta, protection, draws, budget)
     how: dict[str, Any] = {"groups": groups, "one_by_one": one_by_one}
-    with _spending(ledger):
+    with _spending(ledger), Bar("evaluating"):
         if bounds is not None:
             desk = open_number_outcomes(model, X, y, bounds, ledger=ledger, draws=draws, **how)
             return ask_of_numbers(desk, encoding, bounds, level)

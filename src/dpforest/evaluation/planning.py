@@ -15,6 +15,7 @@ from dpforest.datasets.truths import TRUTHS, Truth
 from dpforest.exceptions import LittleSignalWarning, SchemaError, WeakGuaranteeWarning
 from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
+from dpforest.progress import Bar
 from dpforest.schema import Schema
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
@@ -94,7 +95,7 @@ def plan(
     estimator: PrivateEstimator | None = None,
     n_seeds: int = 3,
     random_state: int = 0,
-    tick: Callable[[], object] = lambda: None,
+    tick: Callable[[], object] | None = None,
 ) -> Forecast:
     """Simulate what fits of a shape and a size come to, before anything is spent; free.
 
@@ -114,7 +115,8 @@ def plan(
         Tables of each truth.
     random_state : int, default=0
     tick : callable, optional
-        Called after each fit: ``len(epsilons) + 1`` fits for each of five truths and each seed.
+        Called after each fit, in place of a bar for who watches: ``len(epsilons) + 1`` fits for
+        each of five truths and each seed.
 
     Returns
     -------
@@ -141,13 +143,14 @@ def plan(
     scores: dict[str, dict[str, list[float]]] = {
         name: {truth.name: [] for truth in TRUTHS} for name in (BASELINE, *models)
     }
-    for number, truth in enumerate(TRUTHS):
-        for seed in range(n_seeds):
-            world = _World(truth, schema, n_records, (random_state, number, seed))
-            scores[BASELINE][truth.name].append(world.baseline())
-            for name, epsilon in models.items():
-                scores[name][truth.name].append(world.score(model, epsilon))
-                tick()
+    with Bar("simulating", len(TRUTHS) * n_seeds * len(models), alone=True) as bar:
+        for number, truth in enumerate(TRUTHS):
+            for seed in range(n_seeds):
+                world = _World(truth, schema, n_records, (random_state, number, seed))
+                scores[BASELINE][truth.name].append(world.baseline())
+                for name, epsilon in models.items():
+                    scores[name][truth.name].append(world.score(model, epsilon))
+                    (tick or bar.advance)()
     rows = {
         name: {truth: Spread.of(found) for truth, found in by_truth.items()}
         | {"all": Spread.of([score for found in by_truth.values() for score in found])}

@@ -145,7 +145,7 @@ class PrivateEstimator(NumberedLeaves, ExportedEstimator):
         if is_classifier(self):
             self.classes_ = np.array(self.schema_.classes)
         try:
-            with spending(self.ledger_):
+            with spending(self.ledger_), desk.watched("training"):
                 self._train(desk, np.random.default_rng(structure))
                 self._complete = True
         finally:

@@ -25,6 +25,7 @@ from dpforest.forests.lazy import also_of_sources
 from dpforest.forests.plan import Purse
 from dpforest.losses import Logistic, Loss, Softmax
 from dpforest.privacy.desk import Desk
+from dpforest.report.noise_runs import Chance
 
 CLASS_SHARE = Fraction(2, 100)  # of the budget, for the class counts of balanced weights
 
@@ -166,8 +167,8 @@ class PrivateForestClassifier(WeighingClassifier, BoostedForest):
         n_classes = len(self.schema_.classes)
         return 1 if n_classes == 2 else n_classes
 
-    def _chance(self) -> tuple[float, float]:
-        return 1.0 if len(self.classes_) == 2 else 2.0 / len(self.classes_), 1.0
+    def _chance(self) -> Chance:
+        return Chance(1.0 if len(self.classes_) == 2 else 2.0 / len(self.classes_))
 
     def _loss(self) -> Loss:
         n_classes = len(self.schema_.classes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -39,7 +38,6 @@ from dpforest.privacy.accounts.spends import Gaussian, Price
 from dpforest.privacy.counts import total_weight
 from dpforest.privacy.desk import Desk
 from dpforest.report.notes import Notes
-from dpforest.tables.routing import add_tree_values
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
@@ -59,7 +57,6 @@ class BoostedForest(MonotoneBoosting):
 
     _least_signals: ClassVar[tuple[float, float]] = (10.0, 90.0)  # Gaussian, pure
 
-    plan_: BoostingPlan = fitted()
     n_records_: float = fitted()
     total_weight_: float = fitted()
     bin_weights_: tuple[NDArray[np.float64] | None, ...] = fitted()
@@ -72,8 +69,9 @@ class BoostedForest(MonotoneBoosting):
         ----------
         X, y, groups
             As in `PrivateEstimator.fit`: features, target, and the person of each record.
-        sample_weight : array-like of shape (n,), optional
+        sample_weight : array-like of shape (n,), or str, optional
             The weight of each record, from 0 to ``max_sample_weight``; larger ones count as that.
+            Of a source, the name of the column.
 
         Returns
         -------
@@ -240,33 +238,6 @@ class BoostedForest(MonotoneBoosting):
         super()._check(groups)
         if self.max_depth != "auto" and self.max_depth > MAX_DEPTH:
             raise ValueError(f"max_depth must be at most {MAX_DEPTH}, got {self.max_depth!r}")
-
-    def _scores(self, X: Any) -> NDArray[np.float32]:
-        """The scores of some records, shape (n_outputs, n)."""
-        bins = self._bins(X, order="F")
-        scores = np.zeros((self.forest_.values.shape[1], len(bins)), np.float32)
-        add_tree_values(self.forest_.trees, bins, self.forest_.values, scores, self.n_jobs)
-        return scores
-
-    def _staged_scores(self, X: Any) -> Iterator[NDArray[np.float32]]:
-        bins = self._bins(X, order="F")
-        scores = np.zeros((self.forest_.values.shape[1], len(bins)), np.float32)
-        start = 0
-        for size in self._stages():
-            part, start = self.forest_[start : start + size], start + size
-            add_tree_values(part.trees, bins, part.values, scores, self.n_jobs)
-            yield scores.copy()
-
-    def _stages(self) -> list[int]:
-        """The trees of each stage: the linear start, then round by round."""
-        first, size = self._n_linear_trees, self.plan_.trees_per_round
-        left = self.forest_.trees.n_trees - first
-        rounds = [min(size, left - done) for done in range(0, left, max(size, 1))]
-        return [first, *rounds] if first else rounds
-
-    def from_scores(self, scores: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-        """Turn scores, shape (n_outputs, n), into probabilities or targets."""
-        raise NotImplementedError
 
     def _facts(self) -> dict[str, Any]:
         return {

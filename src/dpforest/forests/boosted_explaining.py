@@ -10,27 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
-from dpforest.forests.base import PrivateEstimator
+from dpforest.forests.boosted_scoring import ScoringBoosting
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.declared import fitted
 from dpforest.losses import Loss
 from dpforest.report import Contributions, contributions, plot_effect
 from dpforest.report.explained import Explained
-from dpforest.report.noise_runs import DescentNoise, LeafNoise, noise_values
+from dpforest.report.noise_runs import Chance, DescentNoise, LeafNoise, Start, noise_values
 from dpforest.report.notes import Notes
 from dpforest.trees.linear import LinearDesign
 from dpforest.trees.unfolding import leaf_table, unfold
 
 
-class ExplainedBoosting(PrivateEstimator):
+class ExplainedBoosting(ScoringBoosting):
     """A boosted forest that explains itself; not to be used by itself."""
 
-    forest_: BoostedTrees = fitted()
     bin_shares_: tuple[NDArray[np.float64] | None, ...] = fitted()
     bin_weights_: tuple[NDArray[np.float64] | None, ...] = fitted()
     leaf_noise_: LeafNoise = fitted()
     total_weight_: float = fitted()
-    _n_linear_trees: int = fitted()
     _start_noise: DescentNoise | None = fitted()
 
     @property
@@ -57,18 +55,19 @@ class ExplainedBoosting(PrivateEstimator):
         if not noise.deviations.any() and self._start_noise is None:
             # Without noise there is nothing to compare with.
             return BoostedTrees(forest.trees, np.zeros_like(forest.values[:, :1]).repeat(2, axis=1))
-        if self._start_noise is None:
-            values = noise_values(grown, noise, shares, *self._chance())
-            return BoostedTrees(grown, values)
-        start = self._noise_of_start(self._start_noise)
-        before = start.trees, start.values
-        values = noise_values(grown, noise, shares, *self._chance(), before)
-        return BoostedTrees.stack([start, BoostedTrees(grown, values)])
+        runs = []
+        start = None
+        if self._start_noise is not None:
+            runs.append(self._noise_of_start(self._start_noise))
+            start = Start(runs[0].trees, forest.values[:first], runs[0].values)
+        released = grown, forest.values[first:]
+        values = noise_values(*released, noise, shares, self._chance(), start)
+        return BoostedTrees.stack([*runs, BoostedTrees(grown, values)])
 
     def _noise_of_start(self, noise: DescentNoise) -> BoostedTrees:
         design = LinearDesign.of_bins(self.encoding_.feature_bins, self.bin_weights_)
         hessian = self._loss().largest_hessian * self.total_weight_
-        weights = noise.weights(design, self.released_shares, hessian, self._chance()[0])
+        weights = noise.weights(design, self.released_shares, hessian, self._chance().variance)
         trees, values = design.as_trees(weights, self.encoding_.n_bins)
         return BoostedTrees(trees, values.astype(np.float32))
 
@@ -103,8 +102,8 @@ class ExplainedBoosting(PrivateEstimator):
     def _loss(self) -> Loss:
         raise NotImplementedError
 
-    def _chance(self) -> tuple[float, float]:
-        """The variance of a gradient, relative to its Hessian; the share that is not clipped."""
+    def _chance(self) -> Chance:
+        """What chance does to gradients."""
         raise NotImplementedError
 
     def _facts(self) -> dict[str, Any]:

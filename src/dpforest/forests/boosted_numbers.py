@@ -20,8 +20,8 @@ from dpforest.forests.target_look import TargetLook, look_at_target
 from dpforest.losses import Loss, Pinball, Squared
 from dpforest.losses.pinball import MEDIAN
 from dpforest.privacy.desk import Desk
+from dpforest.report.noise_runs import Chance
 
-HEARD = 0.05  # the share of residuals that are taken not to be clipped, by explanations
 WIDTHS = 0.75  # residuals are clipped at so many standard deviations of the target
 NEAR = 0.4  # of the targets on the smaller side of a quantile, as many as smoothing may reach
 NEARER = 0.5  # scores start so far from the median: outwards they are pulled harder than inwards
@@ -35,6 +35,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
     target_center_: Any = fitted()
     target_width_: Any = fitted()
     target_deviation_: float = fitted()
+    _near_center: float = fitted()
     _lowered: Squared | Pinball = fitted()  # the loss, of all that is being learnt
 
     def _asked_quantiles(self) -> tuple[float, ...]:
@@ -58,14 +59,15 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
         low, high = self.schema_.target_bounds
         price = purse.price(TARGET_SHARE, among=2)
         look = look_at_target(desk, low, high, self.n_records_, price)
-        mean, self.target_deviation_ = look.moments()
+        self.target_deviation_ = look.deviation
         if quantiles := self._asked_quantiles():
             self._lowered = _pinball(look, {*quantiles, MEDIAN})
         else:
             clipped_at = WIDTHS * self.target_deviation_
             self._lowered = Squared(
-                mean, min(high - low, clipped_at) if purse.private else high - low
+                look.mean, min(high - low, clipped_at) if purse.private else high - low
             )
+        self._near_center = look.within(self._middle_width())
         self._tell_units()
         return TARGET_SHARE
 
@@ -114,11 +116,16 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
         """Scores are measured from the center, in widths."""
         return self.target_width_, np.atleast_1d(self.target_center_)
 
-    def _chance(self) -> tuple[float, float]:
-        if isinstance(self._lowered, Pinball):
-            return 1.0, HEARD  # of the median, which leads the others
-        # Of targets at both ends of a range nearly every residual is clipped: the worst case.
-        return min(self.target_deviation_ / self._lowered.width, 1.0) ** 2, HEARD
+    def _chance(self) -> Chance:
+        spread = self.target_deviation_ / self._middle_width()
+        return Chance(min(spread, 1.0) ** 2, spread, self._near_center)
+
+    def _middle_width(self) -> float:
+        """The unit of the mean, or of the quantile in the middle."""
+        loss = self._lowered
+        if isinstance(loss, Squared):
+            return loss.width
+        return loss.widths[len(loss.widths) // 2]
 
     def _facts(self) -> dict[str, Any]:
         place = {
@@ -126,6 +133,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
             "target_center": np.asarray(self.target_center_).tolist(),
             "target_width": np.asarray(self.target_width_).tolist(),
             "target_deviation": self.target_deviation_,
+            "near_center": self._near_center,
         }
         return {**super()._facts(), **place}
 
@@ -141,6 +149,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
             raise ValueError("the leaf values do not fit the loss")
         self._tell_units()
         self.target_deviation_ = float(facts["target_deviation"])
+        self._near_center = float(facts["near_center"])
 
 
 def _quantiles(loss: Squared | Pinball) -> tuple[float, ...]:

@@ -17,7 +17,7 @@ from dpforest.privacy.questions import QuestionChoices
 from dpforest.report.notes import Notes
 from dpforest.trees.deepening import Deepening
 from dpforest.trees.monotone import Monotone
-from dpforest.trees.oblivious import ObliviousTrees
+from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 
 LARGEST_STEP = 2.0  # of a leaf, in units of the score
@@ -97,7 +97,7 @@ def boost(
     rounds = [] if before is None else [before]
     if before is not None:
         desk.add_to_scores(before.trees, before.values)
-    deepening = Deepening(plan.depth)
+    deepening = Deepening(plan.depth, MAX_DEPTH if plan.deepening else plan.depth)
     choices = None
     if choice_price is not None:
         by_gradients = replace(loss, hessian_part=0.0)
@@ -111,9 +111,8 @@ def boost(
             candidates = grower.candidates()
             chosen = choices.choose(candidates)
             grower.keep(candidates[chosen : chosen + 1])
-        depth = deepening.depth if plan.deepening else plan.depth
-        trees = grower.draw(n_trees, depth)
-        label = f"trees of depth {depth}, {plan.trees_per_round} a round"
+        trees = grower.draw(n_trees, deepening.depth)
+        label = f"trees of depth {deepening.depth}, {plan.trees_per_round} a round"
         release = gradient_sums(desk, trees, loss, price, label)
         noise_of_hessians = release.deviation * loss.gradient_unit / loss.hessian_unit
         if loss.loss.gradients_add_up_to_zero:

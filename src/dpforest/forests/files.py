@@ -131,10 +131,10 @@ def read_model(path: str | Path) -> SavedModel:
             }
         provenance = Provenance(**header["provenance"])
         return SavedModel(header["estimator"], provenance, header["facts"], arrays, digest)
-    except UNREADABLE as error:
+    except UNREADABLE:
         raise ModelFileError(
-            f"{path} is damaged or not a model saved by dpforest ({type(error).__name__}): "
-            "save the model again, or fetch the file again"
+            f"{path} is damaged or not a model saved by dpforest: save the model again, or fetch "
+            "the file again"
         ) from None
 
 

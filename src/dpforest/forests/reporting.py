@@ -93,13 +93,10 @@ def file_facts(model: SavedEstimator, path: Path, key: str | Path | None) -> Fil
 
 
 def importances_of(model: Any) -> dict[str, Importance]:
-    """Importances by feature, with intervals where a model has them; empty where it has none."""
-    if not model._complete:
+    """Importances by feature, with intervals; empty where no trees were released."""
+    if not model._complete or model._keeps_records:
         return {}
-    try:
-        told = model.importances()
-    except AttributeError:  # there are no trees to have any
-        return {}
+    told = model.importances()
     found = [
         Importance(*map(float, each)) for each in zip(told.value, told.low, told.high, strict=True)
     ]

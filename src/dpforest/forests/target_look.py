@@ -26,49 +26,53 @@ NARROWEST = 0.01  # the least deviation, of the range that was looked at
 
 
 class TargetLook(NamedTuple):
-    """What is known of a target: the share of the records in equal cells of a range.
+    """Mean and standard deviation of a target, and its shares in equal cells of a range.
 
-    ``clear`` are the same in cells wide enough to stand out of the noise.
+    ``clear`` are shares as well, in cells wide enough to stand out of the noise.
     """
 
+    mean: float
+    deviation: float
+    shares: Values
     low: float
     high: float
-    shares: Values
     clear: Values
 
-    def moments(self) -> tuple[float, float]:
-        """Mean and standard deviation.
+    def within(self, reach: float) -> float:
+        """The share of the records that lie no further than that from the mean.
 
         Examples
         --------
-        >>> TargetLook(0.0, 2.0, np.full(64, 1 / 64), np.full(8, 1 / 8)).moments()
-        (1.0, 0.57...)
+        >>> shares = np.array([0.5, 0.0, 0.0, 0.5])
+        >>> TargetLook(0.5, 0.5, shares, 0.0, 1.0, shares).within(0.25)
+        0.0
+        >>> TargetLook(0.5, 0.3, np.full(4, 0.25), 0.0, 1.0, shares).within(0.25)
+        0.5
         """
-        # In units of the range, so that no square leaves the range of doubles.
-        middles = (np.arange(len(self.shares)) + 0.5) / len(self.shares)
-        mean = float(self.shares @ middles)
-        deviation = float(np.sqrt(self.shares @ (middles - mean) ** 2))
-        return self._at(mean), (self.high - self.low) * max(deviation, NARROWEST)
+        edges = np.linspace(0.0, 1.0, len(self.shares) + 1)
+        width = self.high - self.low
+        sides = (self.mean - self.low) / width + reach / width * np.array([-1.0, 1.0])
+        below, above = np.interp(sides, edges, np.append(0.0, np.cumsum(self.shares)))
+        return float(above - below)
 
     def quantile(self, q: float) -> float:
         """Below which a share q lies, as if a cell's records lay evenly in it.
 
         Examples
         --------
-        >>> TargetLook(0.0, 4.0, np.zeros(8), np.array([0.5, 0.0, 0.25, 0.25])).quantile(0.75)
+        >>> shares = np.array([0.5, 0.0, 0.25, 0.25])
+        >>> TargetLook(1.5, 1.0, shares, 0.0, 4.0, shares).quantile(0.75)
         3.0
         """
         edges = np.arange(len(self.clear) + 1) / len(self.clear)
-        return self._at(float(np.interp(q, np.append(0.0, np.cumsum(self.clear)), edges)))
-
-    def _at(self, place: float) -> float:
+        place = float(np.interp(q, np.append(0.0, np.cumsum(self.clear)), edges))
         return self.low + (self.high - self.low) * place
 
 
 def look_at_target(
     desk: Desk, low: float, high: float, n_records: float, price: Price
 ) -> TargetLook:
-    """Look at a target twice, at the price each.
+    """What two looks, at the price each, show of a target.
 
     Parameters
     ----------
@@ -88,7 +92,7 @@ def look_at_target(
     second = target_counts(desk, low, high, CELLS, price, label)
     shares = standing_out(second.values, second.deviation, n_records)
     clear = standing_out(*joined(second.values, second.deviation, n_records), n_records)
-    return TargetLook(low, high, shares, clear)
+    return TargetLook(*moments(shares, low, high), shares, low, high, clear)
 
 
 def joined(counts: Values, deviation: float, n_records: float) -> tuple[Values, float]:
@@ -122,3 +126,12 @@ def bulk(shares: Values) -> tuple[int, int]:
     first = int(np.searchsorted(up_to, BULK))
     last = int(np.searchsorted(up_to, up_to[-1] - BULK))
     return max(first - 1, 0), min(last + 2, len(shares))
+
+
+def moments(shares: Values, low: float, high: float) -> tuple[float, float]:
+    """Mean and standard deviation, from the shares of equal cells of a range."""
+    # In units of the range, so that no square leaves the range of doubles.
+    middles = (np.arange(len(shares)) + 0.5) / len(shares)
+    mean = float(shares @ middles)
+    deviation = float(np.sqrt(shares @ (middles - mean) ** 2))
+    return low + (high - low) * mean, (high - low) * max(deviation, NARROWEST)

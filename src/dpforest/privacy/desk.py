@@ -12,7 +12,8 @@ an epsilon smaller by it (group privacy). `docs/privacy/ledger.md` has the argum
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
 from dpforest.privacy.mechanisms.draws import Draws as Draws
+from dpforest.progress import Bar
 from dpforest.records.statistics import Statistic
 from dpforest.records.store import RecordStore
 from dpforest.tables.encode import Encoding
@@ -53,6 +55,7 @@ class Desk:
         self.ledger = ledger
         self.draws = draws
         self._sampled: TreeSampling | None = None
+        self._bar: Bar | None = None
 
     def reopened(self, ledger: Ledger, draws: Draws) -> Desk:
         """A desk of the same records for another ledger: what was checked stays checked.
@@ -61,9 +64,17 @@ class Desk:
         """
         return Desk(self._store, ledger, draws)
 
+    @contextmanager
+    def watched(self, label: str) -> Iterator[None]:
+        """Show a person who watches how many totals were taken."""
+        with Bar(label) as self._bar:
+            yield
+        self._bar = None
+
     def expect(self, n_totals: int) -> None:
         """Say how many releases follow, each of one total, for those who watch."""
-        self._store.expect(n_totals)
+        if self._bar is not None:
+            self._bar.expect(n_totals)
 
     def close(self) -> None:
         """Give back what is held of the records: nothing more is asked."""
@@ -102,7 +113,10 @@ class Desk:
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
         """The exact total of a statistic: for the verbs of this room only, after a debit."""
         self.draws.looked()
-        return self._store.total(statistic)
+        total = self._store.total(statistic)
+        if self._bar is not None:
+            self._bar.advance()
+        return total
 
     def draw_samples(self, sampling: TreeSampling) -> None:
         """Let every tree see its records, once: levels and leaves of a tree see the same ones.

@@ -28,7 +28,7 @@ from dpforest.records.local import LocalStore
 from dpforest.records.outcomes import class_outcomes, number_outcomes
 from dpforest.schema.categories import Category
 from dpforest.tables.frames import Frame
-from dpforest.tables.sources import as_source
+from dpforest.tables.sources import EMPTY, as_source
 from dpforest.tables.streams import blocks_of
 
 
@@ -120,7 +120,7 @@ def _of_all(
         if groups is not None:
             persons.append(person_keys(block[groups].to_native()))
     if not rows:
-        raise SchemaError("the source is empty (0 sample(s)): at least one record is needed")
+        raise SchemaError(EMPTY)
     return np.concatenate(rows), np.concatenate(persons) if persons else None
 
 

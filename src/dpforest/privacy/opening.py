@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpforest.exceptions import SchemaError
 from dpforest.privacy.accounts.caps import Cap
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.opening import open_ledger
@@ -18,7 +17,8 @@ from dpforest.privacy.accounts.spends import Amount
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records.store import RecordStore
-from dpforest.records.stores import Persons, Weights, open_frame, open_source
+from dpforest.records.stores import Persons, open_frame, open_source
+from dpforest.records.weights import Weights
 from dpforest.schema import Schema
 from dpforest.tables.frames import Frame
 from dpforest.tables.sources import Source
@@ -44,7 +44,7 @@ def open_desk(
     Parameters
     ----------
     table : Frame or Source
-        The features; a source has the target and the persons among its columns.
+        The features; a source has target, persons and weights among its columns.
     y : array-like or str
         The target: classes or bounded numbers, as the schema's target says; in a source its name.
     schema : Schema
@@ -57,8 +57,8 @@ def open_desk(
         The secret randomness; where a seed fixes it, the ledger says so.
     groups : array-like or str, optional
         The person of each record, where persons are protected; in a source the column's name.
-    sample_weight : array-like, optional
-        The weight of each record.
+    sample_weight : array-like or str, optional
+        The weight of each record; in a source the column's name.
     max_sample_weight : float, optional
         The public bound of weights, which goes with them.
     before : Ledger, optional
@@ -97,9 +97,5 @@ def _open_store(
     if groups is not None:
         persons = Persons(groups, protection.max_records_per_group, draws.coins())
     if isinstance(table, Source):
-        if weights is not None:
-            raise SchemaError(
-                "sample_weight is for tables in memory; leave it out, or collect the source first"
-            )
-        return open_source(table, y, schema, persons, n_jobs)
+        return open_source(table, y, schema, persons, n_jobs, weights)
     return open_frame(table, y, schema, persons, n_jobs, weights)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError, SourceChangedError
 from dpforest.records.content import CHANGED, Frozen
+from dpforest.tables.sources import EMPTY
 
 Number = tuple[int, int]
 """A partition of the source, and a block of it."""
@@ -117,7 +118,7 @@ class Roll:
         if len(self.partitions) != len(listed):
             raise RuntimeError("two partitions have the same number: there is no total over them")
         if not listed:
-            raise SchemaError("the source is empty (0 sample(s)): at least one record is needed")
+            raise SchemaError(EMPTY)
 
     def accepted(self, answer: Answer) -> NDArray[np.int64]:
         """The total of an answer, if every partition is in it once and was what it had been."""

@@ -27,7 +27,11 @@ CHANGED = (
 
 
 def content_hashes(
-    frame: Frame, schema: Schema, target: NDArray[Any], n_jobs: int | None = None
+    frame: Frame,
+    schema: Schema,
+    target: NDArray[Any],
+    n_jobs: int | None = None,
+    weight: NDArray[np.float64] | None = None,
 ) -> Addresses:
     """A number for each record: equal where records say the same.
 
@@ -39,9 +43,13 @@ def content_hashes(
     target : ndarray
         Class codes, or the bounded target.
     n_jobs : int, optional
+    weight : ndarray of float64, optional
+        From 0 to 1, where records have weights: part of what they say.
     """
     hashes = np.zeros(frame.n_rows, np.uint64)
     mix(target.astype(np.float64), hashes)
+    if weight is not None:
+        mix(weight, hashes)
     table = frame.number_table
     for j, feature in enumerate(schema.features):
         if isinstance(feature, CategoricalFeature):
@@ -54,9 +62,12 @@ def content_hashes(
     return hashes
 
 
-def fingerprint(values: NDArray[Any]) -> bytes:
-    """The digest of a partition: of what its records say, or of their targets, in their order."""
-    return blake2b(values.tobytes(), digest_size=16).digest()
+def fingerprint(*columns: NDArray[Any] | None) -> bytes:
+    """The digest of a partition: of what its records say, or of some columns, in their order."""
+    digest = blake2b(digest_size=16)
+    for values in columns:
+        digest.update(b"" if values is None else values.tobytes())
+    return digest.digest()
 
 
 class Frozen:
@@ -66,23 +77,32 @@ class Frozen:
     ----------
     n_rows : int
         How many records it has.
-    target : ndarray, optional
-        Their targets, where these were read before the rest.
+    target, weight : ndarray, optional
+        Their targets and weights, where these were read before the rest.
     """
 
-    def __init__(self, n_rows: int, target: NDArray[Any] | None = None) -> None:
+    def __init__(
+        self,
+        n_rows: int,
+        target: NDArray[Any] | None = None,
+        weight: NDArray[np.float64] | None = None,
+    ) -> None:
         self.n_rows = n_rows
-        self._target = None if target is None else fingerprint(target)
+        self._before = None if target is None else fingerprint(target, weight)
         self._print: bytes | None = None
 
     def check(
-        self, n_rows: int, hashes: Addresses | None = None, target: NDArray[Any] | None = None
+        self,
+        n_rows: int,
+        hashes: Addresses | None = None,
+        target: NDArray[Any] | None = None,
+        weight: NDArray[np.float64] | None = None,
     ) -> None:
         """SourceChangedError unless the records are those of the first time."""
         found = None if hashes is None else fingerprint(hashes)
         same = n_rows == self.n_rows and (not self._print or not found or found == self._print)
-        if target is not None and self._target is not None:
-            same = same and fingerprint(target) == self._target
+        if target is not None and self._before is not None:
+            same = same and fingerprint(target, weight) == self._before
         if not same:
             raise SourceChangedError(CHANGED)
         self._print = self._print or found

@@ -25,7 +25,6 @@ from dpforest.records.recipes import State
 from dpforest.records.statistics import Statistic
 from dpforest.records.store import RecordStore
 from dpforest.records.stores import Persons
-from dpforest.schema import Schema
 from dpforest.tables.dask_source import DaskSource
 from dpforest.tables.encode import Encoding
 
@@ -35,11 +34,10 @@ SENT_ONCE = 1 << 18  # bytes; longer messages go to the workers once, and from t
 
 
 def open_store(
-    source: DaskSource, y: str, schema: Schema, persons: Persons | None, n_jobs: int | None
+    source: DaskSource, reading: Reading, persons: Persons | None, n_jobs: int | None
 ) -> DaskStore:
     """Check all partitions and say what they are; see `stores.open_source`."""
-    groups = None if persons is None else persons.groups
-    return DaskStore(source, Reading(schema, y, groups), persons)
+    return DaskStore(source, reading, persons)
 
 
 class DaskStore(RecordStore):
@@ -53,8 +51,8 @@ class DaskStore(RecordStore):
     """
 
     def __init__(self, source: DaskSource, reading: Reading, persons: Persons | None) -> None:
-        super().__init__()
-        columns = [*reading.columns, *filter(None, [reading.groups])]
+        super().__init__(reading.weights is not None)
+        columns = reading.all_columns
         parts = source.partitions(columns)
         self._reading = reading
         types = {name: kind for name, kind in source.types.items() if name in columns}

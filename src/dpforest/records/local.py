@@ -38,17 +38,12 @@ class LocalStore(RecordStore):
         n_jobs: int | None = None,
         weight: NDArray[np.float64] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(weight is not None)
         self._frame = frame
         if weight is not None and keep is not None:
             weight = weight[keep]
         kept = target if keep is None else target[keep]
         self._shard = Shard(kept, keep, n_jobs=n_jobs, weight=weight)
-
-    @property
-    def has_weights(self) -> bool:
-        """Whether records have weights, apart from what these are."""
-        return self._shard.block.weight is not None
 
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
         """The exact total of a statistic, for the desk only: a thread a run of rows."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpforest.records.coins import Addresses
 from dpforest.records.content import Frozen, content_hashes
 from dpforest.records.groups import person_keys
+from dpforest.records.weights import Weights, read_weights
 from dpforest.schema import NumericFeature, Schema
 from dpforest.tables.encode import check_columns, encode_target
 from dpforest.tables.frames import Frame
@@ -32,26 +33,37 @@ class Reading:
         The column of the target.
     groups : str, optional
         The column of the person.
+    weights : Weights, optional
+        The column of the weights, and their bound.
     """
 
     schema: Schema
     y: str
     groups: str | None = None
+    weights: Weights | None = None
 
     @property
     def columns(self) -> list[str]:
         """What is read when records are binned."""
-        return [*self.schema.feature_names, self.y]
+        return [*self.schema.feature_names, *self._beside]
+
+    @property
+    def all_columns(self) -> list[str]:
+        """What is read at all."""
+        return [*self.columns, *filter(None, [self.groups])]
+
+    @property
+    def _beside(self) -> list[str]:
+        """The target, and the weights where there are some."""
+        return [self.y] if self.weights is None else [self.y, self.weights.sample_weight]
 
     def first_columns(self, source: Source) -> list[str]:
-        """What is read before anything is spent: the target, and what types do not promise.
+        """What is read before anything is spent: target, weights, what types do not promise.
 
         All of it where persons are chosen, or where the source may have other columns elsewhere.
         """
-        if self.groups is not None:
-            return [*self.columns, self.groups]
-        if not source.uniform:
-            return self.columns
+        if self.groups is not None or not source.uniform:
+            return self.all_columns
         types = source.types
         doubtful = [
             feature.name
@@ -59,11 +71,19 @@ class Reading:
             if feature.name not in types
             or (isinstance(feature, NumericFeature) and types[feature.name] == "category")
         ]
-        return [*doubtful, self.y]
+        return [*doubtful, *self._beside]
 
     def target(self, part: Any) -> Target:
         """The target of all rows of a part, as the schema has it; SchemaError for gaps."""
         return encode_y(nw.from_native(part, eager_only=True)[self.y].to_native(), self.schema)
+
+    def weight(self, part: Any) -> NDArray[np.float64] | None:
+        """The weight of all rows of a part, in units of the bound; None where there are none."""
+        if self.weights is None:
+            return None
+        name, bound = self.weights
+        table = nw.from_native(part, eager_only=True)
+        return read_weights(table[name].to_native(), len(table), bound)
 
     def check(self, part: Any) -> None:
         """SchemaError when a value of a feature that is there cannot be read."""
@@ -80,19 +100,17 @@ class Reading:
     def frozen_frame(self, part: Any, frozen: Frozen) -> Frame:
         """The features of a part; SourceChangedError unless its records are those frozen."""
         frozen.check(nw.from_native(part, eager_only=True).shape[0])
-        frame, target = self.frame(part), self.target(part)
-        frozen.check(frame.n_rows, self.contents(frame, target), target)
+        frame, target, weight = self.frame(part), self.target(part), self.weight(part)
+        hashes = content_hashes(frame, self.schema, target, 1, weight)
+        frozen.check(frame.n_rows, hashes, target, weight)
         return frame
-
-    def contents(self, frame: Frame, target: Target) -> Addresses:
-        """What every record says, as a number."""
-        return content_hashes(frame, self.schema, target, n_jobs=1)
 
     def persons(self, part: Any) -> tuple[NDArray[np.uint64], Addresses]:
         """The person of every record, and what it says: what the choice of records needs."""
         table = nw.from_native(part, eager_only=True)
         keys = person_keys(table[str(self.groups)].to_native())
-        return keys, self.contents(self.frame(part), self.target(part))
+        frame, target, weight = self.frame(part), self.target(part), self.weight(part)
+        return keys, content_hashes(frame, self.schema, target, 1, weight)
 
 
 def _frame(part: Any, schema: Schema) -> Frame:

@@ -94,9 +94,9 @@ def make(
 ) -> Kept:
     """Read a partition, which must be as it was, and bin its records."""
     frame = reading.frozen_frame(part, partition.content)
-    target = reading.target(part)
-    kept = target if keep is None else target[keep]
-    shard = Shard(kept, keep, partition.first, n_jobs=1)
+    shard = Shard(reading.target(part), None, partition.first, 1, reading.weight(part))
+    if keep is not None:
+        shard.keep(keep)
     shard.add(state, RecordCount(), np.zeros(1, np.int64), frame)
     return Kept(partition, shard)
 

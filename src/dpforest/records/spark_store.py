@@ -27,7 +27,6 @@ from dpforest.records.spark_persons import choose_records
 from dpforest.records.statistics import Statistic
 from dpforest.records.store import RecordStore
 from dpforest.records.stores import Persons
-from dpforest.schema import Schema
 from dpforest.tables.encode import Encoding
 from dpforest.tables.spark_source import SparkSource
 
@@ -37,11 +36,10 @@ LINEAGE = 10  # generations that follow each other before one is made from the s
 
 
 def open_store(
-    source: SparkSource, y: str, schema: Schema, persons: Persons | None, n_jobs: int | None
+    source: SparkSource, reading: Reading, persons: Persons | None, n_jobs: int | None
 ) -> SparkStore:
     """Check all partitions and say what they are; see `stores.open_source`."""
-    groups = None if persons is None else persons.groups
-    return SparkStore(source, Reading(schema, y, groups), persons)
+    return SparkStore(source, reading, persons)
 
 
 class SparkStore(RecordStore):
@@ -55,14 +53,13 @@ class SparkStore(RecordStore):
     """
 
     def __init__(self, source: SparkSource, reading: Reading, persons: Persons | None) -> None:
-        super().__init__()
+        super().__init__(reading.weights is not None)
         self._reading = reading
         self._name = uuid4().hex  # what tells this fit from others, where its scores are
         self._held = Held()
         self._close = weakref.finalize(self, self._held.give_back)
-        columns = [*reading.columns, *filter(None, [reading.groups])]
         # The same columns every time: which partitions there are may depend on them.
-        self._parts = source.select(columns)
+        self._parts = source.select(reading.all_columns)
         looked = collected(self._parts.mapInArrow(partial(tasks.look, reading), ANSWER))
         self._roll = Roll(in_order([one for some in looked for one in some]))
         self._choice = None

@@ -29,23 +29,15 @@ class RecordStore(ABC):
     these recipes, in one visit of every record, and nothing else.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, has_weights: bool = False) -> None:
+        self.has_weights = has_weights
+        """Whether records have weights, apart from what these are."""
         self._state = State()
         self._numbers = count()
-        self._expected = 0
 
     @abstractmethod
     def total(self, statistic: Statistic) -> NDArray[np.int64]:
         """The exact total of a statistic under the recipes of ``_state``, for the desk only."""
-
-    @property
-    def has_weights(self) -> bool:
-        """Whether records have weights, apart from what these are."""
-        return False
-
-    def expect(self, n_totals: int) -> None:
-        """Be told how many totals follow, to show how much time is left."""
-        self._expected = n_totals
 
     def close(self) -> None:
         """Give back what the store holds; there are no totals any more."""

@@ -15,7 +15,7 @@ from dpforest.records.shards import Shard
 from dpforest.records.statistics import Statistic
 from dpforest.tables.frames import Frame
 
-Field = Literal["bins", "target", "part", "scores", "members"]
+Field = Literal["bins", "target", "part", "scores", "members", "weight"]
 Buffers = dict[str, NDArray[np.uint8]]
 """Memory that is used again from visit to visit, by field."""
 
@@ -46,21 +46,34 @@ class StoredShard:
         Of all rows.
     first : int
         The place of the first row in the whole table.
+    weight : ndarray of float64, optional
+        From 0 to 1, of all rows.
     """
 
-    def __init__(self, file: PrivateFile, target: NDArray[Any], first: int) -> None:
-        self.frozen = Frozen(len(target), target)
+    def __init__(
+        self,
+        file: PrivateFile,
+        target: NDArray[Any],
+        first: int,
+        weight: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.frozen = Frozen(len(target), target, weight)
         self.first = first
         self._file = file
         self._stored: dict[Field, Stored] = {}
         self._save("target", target)
+        if weight is not None:
+            self._save("weight", weight)
         nothing = np.empty(0, target.dtype)
         self._shard = Shard(nothing, None, first, n_jobs=1)
         self._empty = self._shard.block
 
     def keep(self, rows: NDArray[np.int64]) -> None:
         """Keep some of the rows only, where a person's records are bounded."""
-        self._save("target", self._load({}).target[rows])
+        some = self._load({}).rows(rows)
+        self._save("target", some.target)
+        if some.weight is not None:
+            self._save("weight", some.weight)
         self._shard = Shard(self._empty.target, rows, self.first, n_jobs=1)
 
     def needs_values(self, state: State) -> bool:

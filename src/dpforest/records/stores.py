@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,9 @@ from dpforest.records.coins import Coins
 from dpforest.records.content import content_hashes
 from dpforest.records.groups import bound_groups
 from dpforest.records.local import LocalStore
-from dpforest.records.reading import encode_y
+from dpforest.records.reading import Reading, encode_y
 from dpforest.records.store import RecordStore
-from dpforest.records.weights import read_weights
+from dpforest.records.weights import Weights, read_weights
 from dpforest.schema import Schema
 from dpforest.tables.encode import check_columns
 from dpforest.tables.frames import Frame
@@ -42,13 +42,6 @@ class Persons:
     groups: Any
     most: int
     coins: Coins
-
-
-class Weights(NamedTuple):
-    """The weight of each record, and their public bound."""
-
-    sample_weight: Any
-    bound: float
 
 
 def checked_table(
@@ -78,22 +71,36 @@ def open_frame(
     frame, target = checked_table(frame, y, schema, n_jobs)
     keep = None
     if persons is not None:
-        contents = content_hashes(frame, schema, target, n_jobs)
+        contents = content_hashes(frame, schema, target, n_jobs, weight)
         keep = bound_groups(persons.groups, contents, persons.most, persons.coins)
     return LocalStore(frame, target, keep, n_jobs, weight)
 
 
 def open_source(
-    source: Source, y: Any, schema: Schema, persons: Persons | None, n_jobs: int | None
+    source: Source,
+    y: Any,
+    schema: Schema,
+    persons: Persons | None,
+    n_jobs: int | None,
+    weights: Weights | None = None,
 ) -> RecordStore:
     """Check a source and store what has to be kept of it; raises what is wrong with it."""
-    person = [] if persons is None else [persons.groups]
-    for what, name in (("y", y), *(("groups", name) for name in person)):
+    named = {"y": y}
+    if persons is not None:
+        named["groups"] = persons.groups
+    if weights is not None:
+        named["sample_weight"] = weights.sample_weight
+    for what, name in named.items():
         if not isinstance(name, str):
             raise SchemaError(f"{what} must be the name of a column of the source, not its values")
-    source.require([*schema.feature_names, y, *person])
-    if y in [*schema.feature_names, *person] or set(person) & set(schema.feature_names):
-        raise SchemaError("y and groups must be columns of their own: they may not be features")
+    columns = [*schema.feature_names, *named.values()]
+    source.require(columns)
+    if len(set(columns)) < len(columns):
+        raise SchemaError(
+            "y, groups and sample_weight must be columns of their own: none may be another of "
+            "them, or a feature"
+        )
     engine = import_module(f".{_STORES[source.kind]}", __package__)
-    store: RecordStore = engine.open_store(source, y, schema, persons, n_jobs)
+    reading = Reading(schema, y, named.get("groups"), weights)
+    store: RecordStore = engine.open_store(source, reading, persons, n_jobs)
     return store

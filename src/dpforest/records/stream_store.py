@@ -16,19 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError, SourceChangedError
+from dpforest.progress import watched
 from dpforest.records.buckets import Buckets, rows_of
 from dpforest.records.content import CHANGED
 from dpforest.records.private_file import PrivateFile
-from dpforest.records.progress import Bar, watched
 from dpforest.records.reading import Reading
 from dpforest.records.statistics import Statistic
 from dpforest.records.store import RecordStore
 from dpforest.records.stored_shard import Buffers, StoredShard
 from dpforest.records.stores import Persons
-from dpforest.schema import Schema
 from dpforest.tables.encode import Encoding
 from dpforest.tables.frames import Frame
-from dpforest.tables.sources import Source
+from dpforest.tables.sources import EMPTY, Source
 from dpforest.tables.streams import blocks_of
 from dpforest.tables.threads import count_threads, take_turns
 
@@ -37,11 +36,10 @@ LOOK_AHEAD = 4  # blocks
 
 
 def open_store(
-    source: Source, y: str, schema: Schema, persons: Persons | None, n_jobs: int | None
+    source: Source, reading: Reading, persons: Persons | None, n_jobs: int | None
 ) -> StreamStore:
     """Read the target and check the columns; see `stores.open_source`."""
-    groups = None if persons is None else persons.groups
-    return StreamStore(_Stream(source, Reading(schema, y, groups)), persons, n_jobs)
+    return StreamStore(_Stream(source, reading), persons, n_jobs)
 
 
 class StreamStore(RecordStore):
@@ -56,23 +54,15 @@ class StreamStore(RecordStore):
     """
 
     def __init__(self, stream: _Stream, persons: Persons | None, n_jobs: int | None) -> None:
-        super().__init__()
+        super().__init__(stream.has_weights)
         self._stream, self._n_jobs = stream, n_jobs
-        self._bar: Bar | None = None
         self._file = PrivateFile()
         self._shards = stream.first(self._file, persons)
-
-    def expect(self, n_totals: int) -> None:
-        """Show a bar of that many totals."""
-        super().expect(n_totals)
-        self._bar = Bar("training", n_totals)
 
     def close(self) -> None:
         """Give the disk back."""
         super().close()
         self._file.close()
-        if self._bar is not None:
-            self._bar.close()
 
     def encode(
         self, encoding: Encoding, *, by_feature: bool = False, only: Sequence[int] | None = None
@@ -96,8 +86,6 @@ class StreamStore(RecordStore):
             shard.add(self._state, statistic, worker.total, worker.buffers, frame)
 
         take_turns(work, workers, visits)
-        if self._bar is not None:
-            self._bar.advance()
         for worker in workers[1:]:
             workers[0].total += worker.total
         return workers[0].total
@@ -116,6 +104,7 @@ class _Stream:
 
     def __init__(self, source: Source, reading: Reading) -> None:
         self._source, self._reading = source, reading
+        self.has_weights = reading.weights is not None
 
     def first(self, file: PrivateFile, persons: Persons | None) -> list[StoredShard]:
         """Check what types do not promise, and keep the targets; nothing is totalled."""
@@ -124,7 +113,8 @@ class _Stream:
         n_rows = 0
         columns = self._reading.first_columns(self._source)
         for block in watched(blocks_of(self._source, columns), "checking"):
-            shards.append(StoredShard(file, self._reading.target(block), n_rows))
+            target, weight = self._reading.target(block), self._reading.weight(block)
+            shards.append(StoredShard(file, target, n_rows, weight))
             self._reading.check(block)
             if set(self._reading.columns) <= set(columns):
                 self._reading.frozen_frame(block, shards[-1].frozen)
@@ -132,7 +122,7 @@ class _Stream:
                 buckets.add(*self._reading.persons(block))
             n_rows += len(block)
         if not shards:
-            raise SchemaError("the source is empty (0 sample(s)): at least one record is needed")
+            raise SchemaError(EMPTY)
         if persons is not None and buckets is not None:
             bits = buckets.kept(persons.most, persons.coins)
             for shard in shards:

@@ -7,7 +7,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from dpforest.exceptions import SchemaError
-from dpforest.tables.sources import Source
+from dpforest.tables.sources import EMPTY, Source
 from dpforest.tables.streams import blocks_of
 
 FEW = 4  # values that stand for themselves
@@ -30,7 +30,7 @@ def summary_of(source: Source, y: Any) -> Any:
             both = some if before is None else nw.concat([before.to_frame(), some.to_frame()])[name]
             found[name] = _standing_for(both, is_target=name == y)
     if not found:
-        raise SchemaError("the source is empty (0 sample(s)): at least one record is needed")
+        raise SchemaError(EMPTY)
     longest = max(len(series) for series in found.values())
     columns = [_filled(series, longest) for series in found.values()]
     return columns[0].to_frame().with_columns(*columns[1:]).to_native()
@@ -48,7 +48,8 @@ def _standing_for(series: nw.Series[Any], *, is_target: bool) -> nw.Series[Any]:
     fractions = distinct.filter(distinct % 1 != 0) if is_target else distinct
     if is_target and not len(fractions):
         return distinct
-    return nw.concat([distinct[[0, -1]].to_frame(), fractions[:1].to_frame()])[series.name]
+    ends = distinct[[0, len(distinct) - 1]]  # Arrow knows no -1
+    return nw.concat([ends.to_frame(), fractions[:1].to_frame()])[series.name]
 
 
 def _filled(series: nw.Series[Any], length: int) -> nw.Series[Any]:

@@ -8,13 +8,20 @@ stays what it was, and so does the noise. That is a function of the weight and t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
 from dpforest.tables.frames import as_column
+
+
+class Weights(NamedTuple):
+    """The weight of each record, in a source the name of their column, and their public bound."""
+
+    sample_weight: Any
+    bound: float
 
 
 def read_weights(sample_weight: Any, n_rows: int, bound: float) -> NDArray[np.float64]:

@@ -27,6 +27,7 @@ from dpforest.trees.oblivious import ObliviousTrees
 RUNS = 24
 POINTS = 2048
 LAST_PART = 10  # the last tenth of the trees
+LEAST_HEARD = 0.05  # of targets at both ends of a range nearly every residual is clipped
 
 
 @dataclass(frozen=True)
@@ -121,28 +122,83 @@ class DescentNoise:
         return np.asarray(spread * _signs(np.random.default_rng(1), design.n_weights).T)
 
 
+@dataclass(frozen=True)
+class Start:
+    """Trees that were there before: what their leaves add, and what they add in runs of noise."""
+
+    trees: ObliviousTrees
+    values: NDArray[np.float32]
+    noise: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Chance:
+    """What chance does to gradients, and how many of them tell of errors.
+
+    Parameters
+    ----------
+    variance : float
+        Of a record's gradient by chance, in one output, relative to its Hessian.
+    spread : float, optional
+        Of targets around their mean, in units of the residual at which gradients are clipped; None
+        where they are not, so that all tell of errors.
+    near : float, default=0.0
+        The share of the targets that are nearer to their mean than that.
+    """
+
+    variance: float
+    spread: float | None = None
+    near: float = 0.0
+
+    def of_residuals(self, scores: NDArray[np.float32], errors: Values) -> tuple[float, float]:
+        """The variance of a gradient, and the share of gradients that tell of errors.
+
+        A residual's mean square is that of targets, less what the scores explain, and more by their
+        errors; by Chebyshev's inequality no more residuals than that are clipped, and those of a
+        model that explains nothing are the targets themselves.
+
+        Parameters
+        ----------
+        scores : ndarray of float32, shape (n_outputs, n_points)
+            Of the released model, errors included.
+        errors : ndarray of float64, shape (n_points, RUNS)
+
+        Examples
+        --------
+        >>> explained = np.array([[-1.2, 1.2]], np.float32)
+        >>> Chance(1.0, 1.3).of_residuals(explained, np.zeros((2, 1)))
+        (0.2..., 0.7...)
+        >>> Chance(1.0, 1.3).of_residuals(explained, explained.T)
+        (1.0, 0.05)
+        """
+        if self.spread is None:
+            return self.variance, 1.0
+        square = self.spread**2 - float(scores.var()) + 2.0 * float((errors**2).mean())
+        square = max(square, 0.0)
+        return min(square, self.variance), max(1.0 - square, self.near, LEAST_HEARD)
+
+
 def noise_values(
     trees: ObliviousTrees,
+    values: NDArray[np.float32],
     noise: LeafNoise,
     shares: tuple[Values, ...],
-    gradient_variance: float,
-    heard: float,
-    start: tuple[ObliviousTrees, NDArray[np.float32]] | None = None,
+    chance: Chance,
+    start: Start | None = None,
 ) -> NDArray[np.float32]:
     """Leaf values of forests that learnt from noise alone, shape (n_trees, RUNS, n_leaves).
 
     Parameters
     ----------
     trees : ObliviousTrees
+    values : ndarray of float32, shape (n_trees, n_outputs, n_leaves)
+        What the leaves add to the scores of the released model.
     noise : LeafNoise
     shares : tuple of arrays
         Of the records in each bin of each feature.
-    gradient_variance : float
-        Of a record by chance, in one output, relative to its Hessian.
-    heard : float
-        The share of records whose gradients are not clipped: only these hear of errors.
-    start : tuple of ObliviousTrees and ndarray, optional
-        Trees that were there before, and their values in these runs.
+    chance : Chance
+    start : Start, optional
+        The trees that were there before.
     """
     found = np.zeros((trees.n_trees, RUNS, noise.gains.shape[1]), np.float32)
     if not trees.n_trees:
@@ -152,20 +208,24 @@ def noise_values(
     leaf = np.empty((trees.n_trees, POINTS), np.uint8)
     find_oblivious_leaves(points.T, trees.routing_arrays, leaf)
     n_leaves = noise.gains.shape[1]
+    scores = np.zeros((values.shape[1], POINTS), np.float32)
     before = np.zeros((RUNS, POINTS), np.float32)
     if start is not None:
-        add_tree_values(start[0], points, start[1], before)
-    errors, chance = np.ascontiguousarray(before.T, np.float64), _signs(rng, POINTS)
+        add_tree_values(start.trees, points, start.values, scores)
+        add_tree_values(start.trees, points, start.noise, before)
+    errors, luck = np.ascontiguousarray(before.T, np.float64), _signs(rng, POINTS)
     steps = np.empty((n_leaves, RUNS))
     # Chance is what the last trees still saw: a model that grew sure has explained the rest.
     whole = noise.hessians.sum(axis=1, dtype=np.float64)
     last = whole[-max(1, len(whole) // LAST_PART) :].mean()
-    variance = gradient_variance * np.minimum(last / np.maximum(whole, 1e-300), 1.0)
+    unsure = np.minimum(last / np.maximum(whole, 1e-300), 1.0)
     for t in range(trees.n_trees):
         added = noise.deviations[t] * _signs(rng, n_leaves)
-        of_leaves = noise.gains[t], noise.hessians[t], variance[t], heard
-        noise_step(leaf[t], chance, *of_leaves, added, errors, steps)
+        variance, heard = chance.of_residuals(scores, errors)
+        of_leaves = noise.gains[t], noise.hessians[t], unsure[t] * variance, heard
+        noise_step(leaf[t], luck, *of_leaves, added, errors, steps)
         found[t] = steps.T
+        scores += values[t][:, leaf[t]]
     return found
 
 

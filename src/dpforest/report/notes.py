@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,28 @@ DOUBT = 0.3  # of the spread of Hessians that features may not explain
 FIRM = 0.1  # how far a released share may be moved, relative to it
 
 
+class Round(NamedTuple):
+    """A round of trees: what its leaves add, and how its questions divide the Hessians.
+
+    Parameters
+    ----------
+    trees : ObliviousTrees
+    values : ndarray of float32, shape (n_trees, n_outputs, n_leaves)
+    whole : float
+        The sum of all records' Hessians, at least 1.
+    contrasts : ndarray of float64, shape (n_trees, n_levels)
+        What goes right less what goes left, relative to the whole.
+    noise : float
+        The deviation of the noise in a contrast.
+    """
+
+    trees: ObliviousTrees
+    values: NDArray[np.float32]
+    whole: float
+    contrasts: Values
+    noise: float
+
+
 @dataclass
 class Notes:
     """Takes note of what explanations need of the released sums, round after round.
@@ -44,9 +66,7 @@ class Notes:
     """
 
     start: BoostedTrees | None = None
-    rounds: list[tuple[ObliviousTrees, NDArray[np.float32], Values, float]] = field(
-        default_factory=list
-    )
+    rounds: list[Round] = field(default_factory=list)
     noise: list[LeafNoise] = field(default_factory=list)
 
     def learn(
@@ -76,9 +96,9 @@ class Notes:
         self.noise.append(LeafNoise(gains.astype(np.float32), there, np.full(n_trees, deviation)))
         level = np.arange(trees.feature.shape[1])[:, None]
         signs = np.where(np.arange(n_leaves) >> level & 1, 1.0, -1.0)
-        reference = max(float(hessians.sum(axis=1).mean()), 1.0)
-        noise = hessian_deviation * float(np.sqrt(n_leaves)) / reference
-        self.rounds.append((trees, values, hessians @ signs.T / reference, noise))
+        whole = max(float(hessians.sum(axis=1).mean()), 1.0)
+        noise = hessian_deviation * float(np.sqrt(n_leaves)) / whole
+        self.rounds.append(Round(trees, values, whole, hessians @ signs.T / whole, noise))
 
     def shares(
         self,
@@ -123,15 +143,12 @@ class Notes:
         scale = PRIOR_MISSING**2 * np.outer(mean[free], mean[free])
         precision = np.linalg.inv(np.diag(spread[free] ** 2) + scale)
         pull = np.zeros(int(free.sum()))
-        for (trees, _, contrasts, noise), curvature, doubt in zip(
-            self.rounds, curvatures, doubts, strict=True
-        ):
-            level = np.arange(trees.feature.shape[1])
-            asks = (trees.feature == feature) & (level < trees.depth[:, None])
-            signs = np.where(trees.goes_right[asks][:, : len(mean)], curvature, -curvature)
-            weight = 1.0 / (noise**2 + doubt**2 + EXACT**2)
+        for each, curvature, doubt in zip(self.rounds, curvatures, doubts, strict=True):
+            asks = _asks(each.trees, feature)
+            signs = np.where(each.trees.goes_right[asks][:, : len(mean)], curvature, -curvature)
+            weight = 1.0 / (each.noise**2 + doubt**2 + EXACT**2)
             precision += weight * signs[:, free].T @ signs[:, free]
-            pull += weight * signs[:, free].T @ (contrasts[asks] - signs @ mean)
+            pull += weight * signs[:, free].T @ (each.contrasts[asks] - signs @ mean)
         covariance = np.linalg.inv(precision)
         found, deviations = mean.copy(), np.zeros(len(mean))
         found[free] += covariance @ pull
@@ -155,16 +172,19 @@ class Notes:
             add_tree_values(self.start.trees, points, self.start.values, scores)
         target, slopes = np.zeros(POINTS, np.int32), np.zeros((n_outputs, POINTS))
         hessians = np.zeros(POINTS)
-        found, doubts = [], []
-        for trees, values, _, _ in self.rounds:
+        found, doubts, whole = [], [], []
+        for each in self.rounds:
             loss.derivatives(scores, target, slopes, hessians)
-            relative = hessians / max(float(hessians.mean()), 1e-12)
+            whole.append(max(float(hessians.mean()), 1e-12))
+            relative = hessians / whole[-1]
             doubts.append(DOUBT * float(relative.std()))
             sums = [np.bincount(points[:, j], relative, len(c)) for j, c in enumerate(counts)]
             # One point more, of the mean, for bins that were hardly met.
             found.append([(s + 1.0) / (c + 1.0) for s, c in zip(sums, counts, strict=True)])
-            add_tree_values(trees, points, values, scores)
-        return found, doubts
+            add_tree_values(each.trees, points, each.values, scores)
+        # Where records' Hessians sink faster than those of points, points are not like records.
+        unlike = np.log([each.whole for each in self.rounds]) - np.log(whole)
+        return found, np.hypot(doubts, unlike - unlike[:1]).tolist()
 
 
 def standing_out(shares: Values, deviations: Values | float) -> Values:
@@ -179,6 +199,12 @@ def standing_out(shares: Values, deviations: Values | float) -> Values:
     """
     loud = np.where(shares >= LOUD_DEVIATIONS * np.asarray(deviations), shares, 0.0)
     return loud / loud.sum() if loud.sum() >= NEARLY_ALL else shares
+
+
+def _asks(trees: ObliviousTrees, feature: int) -> NDArray[np.bool_]:
+    """Which levels of which trees ask for a feature."""
+    level = np.arange(trees.feature.shape[1])
+    return np.asarray((trees.feature == feature) & (level < trees.depth[:, None]))
 
 
 def _prior(n_bins: int, n_values: int, released: Values | None) -> tuple[Values, Values]:

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
+from dpforest.progress import Bar
 from dpforest.reproduce.cache import CellCache, Figures
 from dpforest.reproduce.cells import Cell, run_cell
-from dpforest.reproduce.progress import progress_bar
 
 
 def run_cells(
@@ -31,11 +31,10 @@ def run_cells(
     if not missing:
         return
     n_workers = min(n_jobs or os.cpu_count() or 1, len(missing))
-    with progress_bar() as progress:
-        task = progress.add_task(label, total=len(missing))
+    with Bar(label, len(missing), alone=True) as bar:
         for key, values in _results(missing, n_workers):
             cache.add(key, values)
-            progress.advance(task)
+            bar.advance()
 
 
 def _results(cells: dict[str, Cell], n_workers: int) -> Iterator[tuple[str, Figures]]:

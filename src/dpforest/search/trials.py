@@ -17,6 +17,7 @@ from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.spends import Cost
 from dpforest.privacy.hold_out import choose_candidate, noisy_marks
 from dpforest.privacy.search_opening import Parts
+from dpforest.progress import Bar
 from dpforest.search.plan import SearchPlan
 
 
@@ -77,11 +78,13 @@ class Trials:
 
     def run(self) -> Chosen:
         """Choose; whatever is not chosen is forgotten, and nothing is told of it."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a warning would tell of a trial that is not kept
+        # Neither bars nor warnings of trials: they would tell how many there are, and of others.
+        with Bar("searching", alone=True) as bar, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             if self.plan.stopping is not None:
                 return self._best_of_trials(self.parts.draws.number_of_trials(self.plan.stopping))
-            return self._best_of_all()
+            bar.expect(len(self.candidates))
+            return self._best_of_all(bar)
 
     def _best_of_trials(self, n_trials: int) -> Chosen:
         best: Chosen | None = None
@@ -105,8 +108,11 @@ class Trials:
         desk = self.parts.desk(model, self._account(self.plan.entry.parts[1].cost()))
         return Chosen(index, model, noisy_marks(desk, self.plan.choosing).values)
 
-    def _best_of_all(self) -> Chosen:
-        models = [self._train(index) for index in range(len(self.candidates))]
+    def _best_of_all(self, bar: Bar) -> Chosen:
+        models = []
+        for index in range(len(self.candidates)):
+            models.append(self._train(index))
+            bar.advance()
         account = self._account(self.plan.entry.parts[1].cost())
         desks = [self.parts.desk(model, account) for model in models]
         chosen = choose_candidate(desks, Fraction(self.plan.entry.epsilon))

@@ -105,9 +105,8 @@ class ArrowSource(Source):
 
         super().require(columns)
         self._refuse_changed_files()
-        files = self._dataset.get_fragments() if hasattr(self._dataset, "files") else []
-        for file in files:
-            found = file.format.inspect(file.path, file.filesystem)
+        for file in self._fragments():
+            found = _columns_of(file)
             in_folders = ds.get_partition_keys(file.partition_expression)
             for name in [name for name in columns if name not in in_folders]:
                 if name not in found.names:
@@ -121,6 +120,20 @@ class ArrowSource(Source):
                         f"column {name!r} has different types in different files of the source: "
                         "write all files with the same types"
                     )
+
+    def _fragments(self) -> list[Any]:
+        """The files, of a filtered data set too."""
+        import pyarrow.dataset as ds
+
+        data = self._dataset
+        if not hasattr(data, "files"):
+            return []
+        try:
+            return list(data.get_fragments())
+        except ValueError:  # Arrow lists the files of whole data sets only
+            found = {"format": data.format, "filesystem": data.filesystem}
+            whole = ds.dataset(data.files, partitioning=data.partitioning, **found)
+            return list(whole.get_fragments())
 
     def map(
         self,
@@ -182,6 +195,8 @@ class ParquetTable(ArrowSource):
                 f"{self.path} cannot be read as Parquet ({type(error).__name__}): expected a whole "
                 "Parquet file, or a folder of such files and no others"
             ) from None
+        if not dataset.files:
+            raise SchemaError(f"{self.path} has no Parquet files: name the folder that has them")
         super().__init__(dataset)
 
     def _record_batches(self, columns: Sequence[str]) -> Iterator[Any]:
@@ -203,6 +218,19 @@ class ParquetTable(ArrowSource):
 
     def __repr__(self) -> str:
         return f"ParquetTable({str(self.path)!r})"
+
+
+def _columns_of(file: Any) -> Any:
+    """The columns that a file has, and their types; SchemaError for what is no such file."""
+    import pyarrow as pa
+
+    try:
+        return file.format.inspect(file.path, file.filesystem)
+    except (OSError, pa.ArrowException) as error:
+        raise SchemaError(
+            f"{file.path} cannot be read ({type(error).__name__}): expected a whole file; put "
+            "other files elsewhere, or give them names that begin with a dot or an underscore"
+        ) from None
 
 
 def _value_type(kind: Any) -> Any:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from dpforest.schema.column_types import ColumnType
 Outputs = Mapping[str, NDArray[Any]]
 """Columns that were computed for a batch, by name."""
 
+EMPTY = "the source is empty (0 sample(s)): at least one record is needed"
 _ENGINES = {
     ("pyarrow", "Dataset"): "arrow_source",
     ("polars", "LazyFrame"): "polars_source",
@@ -86,6 +88,13 @@ class Source(ABC):
                 f"the source has no column {listed}: name columns that it has, and declare in the "
                 "schema only those"
             )
+
+    def only(self, columns: Sequence[str]) -> Self:
+        """The same source as if it had no other columns; SchemaError when one is not there."""
+        self.require(columns)
+        some = copy(self)
+        some.names = tuple(columns)
+        return some
 
 
 def as_source(table: Any) -> Source | None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpforest.exceptions import SchemaError
 from dpforest.tables.columns import Column
-from dpforest.tables.sources import Source
+from dpforest.tables.sources import EMPTY, Source
 from dpforest.tables.streams import blocks_of
 
 Rows = Callable[[int, int], NDArray[np.int64]]
@@ -46,7 +46,7 @@ class StreamedColumn:
         """SchemaError when there is no value, or when values are dates or nested."""
         part = next(self.parts(), None)
         if part is None:
-            raise SchemaError("the source is empty (0 sample(s)): at least one record is needed")
+            raise SchemaError(EMPTY)
         part.require_flat()
 
     def kept(self, rows: Rows) -> StreamedColumn:

@@ -80,7 +80,8 @@ def doubles_of(values: Sequence[Any], label: str) -> NDArray[np.float64]:
     doubles = [np.nan if is_missing(value) else double_of(value) for value in distinct]
     if any(double is None for double in doubles):
         raise SchemaError(
-            f"column {label}: the schema says numeric, but it holds texts that are no numbers; "
-            "mark missing values as empty (NaN, None), or declare the feature categorical"
+            f"column {label}: the schema says numeric, but it holds texts that are no numbers "
+            "(decimals have a point); mark missing values as empty (NaN, None), or declare the "
+            "feature categorical"
         ) from None
     return np.array(doubles, dtype=np.float64)[codes]

@@ -31,6 +31,7 @@ class Deepening:
     ----------
     depth : int
         To start with.
+    deepest : int, optional
 
     Examples
     --------
@@ -41,8 +42,9 @@ class Deepening:
     3
     """
 
-    def __init__(self, depth: int) -> None:
+    def __init__(self, depth: int, deepest: int = MAX_DEPTH) -> None:
         self.depth = depth
+        self._deepest = deepest
         self.structured = False
         self._forget()
 
@@ -62,7 +64,7 @@ class Deepening:
         if self._n_trees < TREES:
             return
         self.structured |= self._is_above(STRUCTURED)
-        if self.depth < MAX_DEPTH and self._is_above(SHARE * MORE ** (self.depth - 4)):
+        if self.depth < self._deepest and self._is_above(SHARE * MORE ** (self.depth - 4)):
             self.depth += 1
             self._forget()
 

@@ -246,6 +246,14 @@ def test_a_schema_that_was_paid_elsewhere_counts_with_its_first_model(budget):
     assert budget.check() == []
 
 
+def test_a_schema_that_costs_too_much_is_named(tmp_path):
+    paid = Schema.infer(X, target=Y, epsilon=2.0, delta=1e-6)
+    small = Budget.create(tmp_path / "small.db", epsilon=1.0, delta=1e-5, table="t")
+    with pytest.raises(BudgetExceededError, match=r"the schema was not paid .* epsilon = 2"):
+        forest(small, epsilon=0.1, schema=paid).fit(X, Y)
+    assert not small.history()
+
+
 def test_a_continued_model_counts_what_it_was_continued_from(budget, tmp_path):
     first = forest(None, warm_start=True).fit(X, Y)
     first.save(tmp_path / "m.dpforest")

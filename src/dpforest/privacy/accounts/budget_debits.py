@@ -54,8 +54,18 @@ def reserve(
                 )
         for each in earlier:
             if each.entries and not _rows(connection, each.identity):
-                _insert(connection, each, each.total, each.kind, None)
+                _count_late(connection, each)
         _insert(connection, stage, most, what, model)
+
+
+def _count_late(connection: sqlite3.Connection, stage: Stage) -> None:
+    """Count what was paid elsewhere and is part of a result that this budget pays for."""
+    try:
+        _insert(connection, stage, stage.total, stage.kind, None)
+    except BudgetExceededError as error:
+        raise BudgetExceededError(
+            f"the {stage.kind} was not paid from this budget, so it is counted as well: {error}"
+        ) from None
 
 
 def settle(path: Path, stage: Stage, state: End) -> None:
