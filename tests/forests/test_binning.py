@@ -13,6 +13,7 @@ from dpforest.forests.binning import (
     cut_weights,
     nearest_shares,
     needs_bins,
+    public_bins,
     public_grid,
 )
 from dpforest.privacy.accounts.protection import Protection
@@ -244,3 +245,19 @@ def test_every_cut_may_be_drawn_and_more_often_between_records(weights):
         assert (drawn > 0).all()
         busiest = np.minimum(weight[:-1], 0.1) + np.minimum(weight[1:], 0.1)
         assert drawn[busiest.argmax()] == pytest.approx(drawn.max())
+
+
+def test_public_bins_follow_from_declarations_and_are_weighed_by_their_width():
+    features = (
+        NumericFeature("x", 0, 1000),
+        NumericFeature("y", -1, 1, cuts=(0.0, 0.5)),
+        CategoricalFeature("c", ("a", "b")),
+    )
+    bins = public_bins(Schema(features))
+    assert bins.n_looks == 0
+    assert bins.weights[1].tolist() == [0.5, 0.25, 0.25]
+    assert bins.weights[2] is None
+    assert bins.weights[0].sum() == pytest.approx(1)
+    assert (bins.encoding.n_values == [len(bins.weights[0]), 3, 2]).all()
+    grid = public_grid(features[0])
+    assert (bins.encoding.cuts[0] == grid).all()

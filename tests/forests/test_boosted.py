@@ -86,8 +86,11 @@ def test_a_fit_spends_its_epsilon_and_never_more(protection, task):
     for epsilon in (0.1, 1.0):
         ledger = model.set_params(epsilon=epsilon).fit(X, y, groups=groups).ledger_
         assert ledger.epsilon <= epsilon
-        assert ledger.epsilon == pytest.approx(epsilon, abs=1e-6)
-        assert ledger.delta == settings.get("delta", 1e-6)
+        total = ledger.stages[-1].total
+        # Where a rule is chosen at a pure price, the curve of both together moves in small jumps.
+        mixed = bool(total.epsilon and total.mu_squared)
+        assert ledger.epsilon == pytest.approx(epsilon, abs=1e-3 * epsilon if mixed else 1e-6)
+        assert ledger.delta == (settings.get("delta", 1e-6) if total.mu_squared else 0)
         assert ledger.guarantee.protection.steps == (
             settings.get("max_records_per_group", 1) * (1 + ("neighbors" in settings))
         )

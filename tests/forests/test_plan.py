@@ -15,6 +15,7 @@ from dpforest.forests.plan import (
     Purse,
     bin_share,
     bin_sizes,
+    is_for_one_rule,
     on_grid,
     plan_boosting,
 )
@@ -190,3 +191,21 @@ def test_more_features_ask_for_coarser_trees_and_bins():
 def test_no_noise_affords_the_finest_bins():
     for budget in ("gaussian", "pure"):
         assert bin_sizes(BUDGETS["none"], 1e4, 10).bins >= bin_sizes(BUDGETS[budget], 1e9, 1).bins
+
+
+# One rule
+
+
+@pytest.mark.parametrize("purse", [Purse(0.1, 1e-6), Purse(0.1, 0.0), Purse(1.0, 1e-6)])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_with_more_records_a_rule_gives_way_and_never_comes_back(purse, n_classes):
+    for n_features in (2, 20):
+        rules = [is_for_one_rule(purse, 2.0**k, n_features, n_classes) for k in range(24)]
+        assert rules[0]
+        assert not rules[-1]
+        assert rules == sorted(rules, reverse=True)
+
+
+def test_without_noise_or_with_many_classes_there_is_no_rule():
+    assert not is_for_one_rule(Purse(math.inf, 1e-6), 10.0, 5, 2)
+    assert not is_for_one_rule(Purse(0.1, 1e-6), 10.0, 5, 11)

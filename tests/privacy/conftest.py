@@ -79,7 +79,7 @@ class Recorder(Draws):
     def exponential(self, utilities, *, epsilon, sensitivity, monotone, weights=None):
         return self._choose("exponential", utilities, epsilon, sensitivity, monotone)
 
-    def exponential_at(self, utilities, rate):
+    def exponential_at(self, utilities, rate, weights=None):
         self.log.append("drawn")
         self.calls.append(Drawn("exponential at", np.array(utilities), rate))
         return utilities.argmax(axis=-1)

@@ -33,6 +33,8 @@ from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.strategies import Identity
 from dpforest.privacy.median_splits import choose_median_splits, middle_of_target
 from dpforest.privacy.populations import Cells, OwnLeaves
+from dpforest.privacy.rule_choice import Rule as ChosenRule
+from dpforest.privacy.rule_choice import choose_rule, count_right
 from dpforest.privacy.workloads import Question, answer_workloads, class_totals
 from dpforest.records.local import LocalStore
 from dpforest.records.statistics import LeafClassCounts, RecordCount
@@ -44,6 +46,7 @@ from dpforest.trees.growers import grow_binary
 from dpforest.trees.level_grower import BINS, LevelGrower
 from dpforest.trees.linear import LinearDesign
 from dpforest.trees.oblivious_grower import ObliviousGrower
+from dpforest.trees.scales import Scales
 from dpforest.trees.workloads import Paths, Rows
 
 SCHEMA = Schema((NumericFeature("a", 0, 1), NumericFeature("b", 0, 1)))
@@ -98,6 +101,7 @@ def ask(desk, kind, population):
     )
 
 
+SCALES = Scales.drawn(ENCODING.feature_bins, (None, None), 2, np.random.default_rng(0))
 RULE = Rule.of("max", 100, "permute_and_flip", None)
 VERBS = {
     "count": lambda desk, kind: count(desk, PRICES[kind]),
@@ -114,6 +118,10 @@ VERBS = {
     ),
     "linear_sums": lambda desk, kind: linear_sums(
         desk, DESIGN, LINEAR, PRICES["gaussian"], "linear start"
+    ),
+    "choose_rule": lambda desk, kind: choose_rule(desk, SCALES, 2, PRICES[kind]),
+    "count_right": lambda desk, kind: count_right(
+        desk, SCALES, 2, ChosenRule(1, 0, 0, 1), PRICES[kind]
     ),
     "class_counts": lambda desk, kind: class_counts(desk, 2, PRICES[kind]),
     "total_weight": lambda desk, kind: total_weight(desk, PRICES[kind]),
@@ -141,7 +149,7 @@ NO_VERBS = {  # they release nothing, or are asked by verbs that paid
     "answer_by_node", "choose_strategies", "pay_for_choices", "pay_for_noise", "noise_within",
 }  # fmt: skip
 ROOMS = ("counts", "errors", "gradients", "leaves", "median_splits", "greedy_splits", "workloads",
-         "tree_payments")  # fmt: skip
+         "tree_payments", "rule_choice")  # fmt: skip
 
 
 def test_no_verb_is_left_out():

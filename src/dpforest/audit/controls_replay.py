@@ -17,6 +17,7 @@ import numpy as np
 
 from dpforest.audit.chains import Chain
 from dpforest.audit.controls_questions import choices_for_one_record, one_more_person
+from dpforest.audit.controls_rules import one_more_with_rules, rules_for_one_record
 from dpforest.audit.controls_weights import one_heavy_record, unbounded_weights
 from dpforest.audit.replay_report import ReplayReport
 from dpforest.audit.replaying import replay
@@ -100,6 +101,12 @@ def replay_controls() -> dict[str, ReplayControl]:
             "the choice of a question takes a person for one record",
             choices_for_one_record,
             one_more_person,
+        ),
+        ReplayControl(
+            "rule-of-one-record",
+            "the choice of a rule takes a person for one record",
+            rules_for_one_record,
+            one_more_with_rules,
         ),
         ReplayControl(
             "marginal-of-leaves",

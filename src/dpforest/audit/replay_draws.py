@@ -178,11 +178,15 @@ class RecordingDraws(Draws):
         draw = super().exponential
         return self._choose(EXPONENTIAL, utilities, lambda: draw(utilities, **terms), **terms)
 
-    def exponential_at(self, utilities: Integers, rate: Fraction | float) -> Integers:
+    def exponential_at(
+        self, utilities: Integers, rate: Fraction | float, weights: Integers | None = None
+    ) -> Integers:
         """A candidate, paid for as a bounded range."""
         draw, shape = super().exponential_at, utilities.shape[:-1]
         law = None if isinstance(rate, float) else rate
-        return self._release(BOUNDED_RANGE, law, utilities, shape, lambda: draw(utilities, rate))
+        return self._release(
+            BOUNDED_RANGE, law, utilities, shape, lambda: draw(utilities, rate, weights), weights
+        )
 
     def _choose(
         self,

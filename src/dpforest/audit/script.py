@@ -203,7 +203,7 @@ class ScriptedDraws(Draws):
         return self._choose(exponential_law, utilities, **terms)
 
     def exponential_at(
-        self, utilities: NDArray[np.int64], rate: Fraction | float
+        self, utilities: NDArray[np.int64], rate: Fraction | float, weights: Any = None
     ) -> NDArray[np.int64]:
         """Not to be enumerated."""
         raise ValueError("a choice at a Gaussian price has no worst loss: replay it")

@@ -124,6 +124,26 @@ def choose_bins(
     return PrivateBins(Encoding(schema, tuple(cuts)), tuple(weights), tuple(shares), n_looks)
 
 
+def public_bins(schema: Schema) -> PrivateBins:
+    """Cuts that follow from declarations alone, weighed by what they cut off the range: free."""
+    public = Encoding.from_schema(schema, max_bins=2)
+    cuts = list(public.cuts)
+    for j in needs_bins(schema):
+        cuts[j] = public_grid(_numeric(schema, j))
+    encoding = Encoding(schema, tuple(cuts))
+    return PrivateBins(encoding, _widths(encoding), (None,) * len(cuts), 0)
+
+
+def _widths(encoding: Encoding) -> tuple[Values | None, ...]:
+    """The share of the declared range in each bin of numeric features."""
+
+    def widths(j: int, cuts: Values) -> Values:
+        feature = _numeric(encoding.schema, j)
+        return np.diff([feature.low, *cuts, feature.high]) / (feature.high - feature.low)
+
+    return tuple(None if cut is None else widths(j, cut) for j, cut in enumerate(encoding.cuts))
+
+
 def _is_crowded(feature: NumericFeature, cuts: Values, counts: Values, n_records: float) -> bool:
     """Whether a cell that could be cut further holds a large share of the records."""
     edges = np.concatenate([[feature.low], cuts, [feature.high]])

@@ -55,7 +55,7 @@ class BoostedForest(MonotoneBoosting):
         default=None, check=checks.optional(checks.positive)
     )
 
-    _least_signals: ClassVar[tuple[float, float]] = (10.0, 90.0)  # Gaussian, pure
+    _least_signals: ClassVar[tuple[float, float]] = (4.0, 15.0)  # Gaussian, pure
 
     n_records_: float = fitted()
     total_weight_: float = fitted()
@@ -91,12 +91,24 @@ class BoostedForest(MonotoneBoosting):
         """Count the records, choose bins, and release the trees; or go on with more trees."""
         self._check_monotone()
         before: BoostedTrees | None = getattr(self, "forest_", None)
-        share = self._prepare(desk) if before is None else Fraction(1)
+        share = Fraction(1)
+        if before is None:
+            share = self._count(desk)
+            if self._is_for_one_rule(desk):
+                return self._learn_one_rule(desk, rng, share)
+            share = self._prepare(desk, share)
         desk.encode(self.encoding_, by_feature=True)
         self._boost(desk, rng, share, before)
 
-    def _prepare(self, desk: Desk) -> Fraction:
-        """Pay for a count, for bins and for a look at the target; returns the share left."""
+    def _is_for_one_rule(self, desk: Desk) -> bool:
+        """Whether one rule is all of the model, for want of signal."""
+        return False
+
+    def _learn_one_rule(self, desk: Desk, rng: np.random.Generator, share: Fraction) -> None:
+        raise NotImplementedError
+
+    def _count(self, desk: Desk) -> Fraction:
+        """Pay for a number of records; returns the share left."""
         purse = Purse(float(self.epsilon), float(self.delta))
         left = Fraction(1)
         self.n_records_ = self._number_of_records(desk)
@@ -107,6 +119,11 @@ class BoostedForest(MonotoneBoosting):
             found = total_weight(desk, purse.price(COUNT_SHARE))
             self.total_weight_ = min(max(found, FEWEST_RECORDS), self.n_records_)
             left -= COUNT_SHARE
+        return left
+
+    def _prepare(self, desk: Desk, left: Fraction) -> Fraction:
+        """Pay for bins and for a look at the target; returns the share left."""
+        purse = Purse(float(self.epsilon), float(self.delta))
         facts = purse, self.n_records_, self.n_features_in_
         look = bin_share(*facts) / 2
         bins = choose_bins(
@@ -152,8 +169,12 @@ class BoostedForest(MonotoneBoosting):
         if share:
             self._grow(desk, rng, share, asked, start, 0 if before is None else self._n_grown)
         elif start is not None:
-            self.plan_, self.forest_ = NO_TREES, start
-            self._keep_notes(Notes(start), [])
+            self._keep_only(start)
+
+    def _keep_only(self, start: BoostedTrees) -> None:
+        """A start that is the whole model."""
+        self.plan_, self.forest_ = NO_TREES, start
+        self._keep_notes(Notes(start), [])
 
     @property
     def _n_grown(self) -> int:

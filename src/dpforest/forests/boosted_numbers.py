@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -59,15 +60,16 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
         low, high = self.schema_.target_bounds
         price = purse.price(TARGET_SHARE, among=2)
         look = look_at_target(desk, low, high, self.n_records_, price)
-        self.target_deviation_ = look.deviation
+        mean, self.target_deviation_ = look.moments()
         if quantiles := self._asked_quantiles():
             self._lowered = _pinball(look, {*quantiles, MEDIAN})
+            self._near_center = 0.0
         else:
             clipped_at = WIDTHS * self.target_deviation_
             self._lowered = Squared(
-                look.mean, min(high - low, clipped_at) if purse.private else high - low
+                mean, min(high - low, clipped_at) if purse.private else high - low
             )
-        self._near_center = look.within(self._middle_width())
+            self._near_center = look.within(self._lowered.width)
         self._tell_units()
         return TARGET_SHARE
 
@@ -117,15 +119,11 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
         return self.target_width_, np.atleast_1d(self.target_center_)
 
     def _chance(self) -> Chance:
-        spread = self.target_deviation_ / self._middle_width()
+        if isinstance(self._lowered, Pinball):
+            # Of the median, which leads the others; nothing is known of how many are clipped.
+            return Chance(1.0, math.inf)
+        spread = self.target_deviation_ / self._lowered.width
         return Chance(min(spread, 1.0) ** 2, spread, self._near_center)
-
-    def _middle_width(self) -> float:
-        """The unit of the mean, or of the quantile in the middle."""
-        loss = self._lowered
-        if isinstance(loss, Squared):
-            return loss.width
-        return loss.widths[len(loss.widths) // 2]
 
     def _facts(self) -> dict[str, Any]:
         place = {

@@ -19,6 +19,9 @@ from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Gaussian, Price, Pure, exact
 
 TARGET_SHARE = Fraction(4, 100)  # half for each of two looks
+ONE_RULE, ONE_RULE_OF_FEW, ONE_RULE_OF_CLASSES = 25.0, 50.0, 20.0  # with less, it is one rule
+FEW_FEATURES, MOST_RULED_CLASSES = 6, 10
+PURE_RULE = 30.0  # how much more signal there may be where trees have Laplace noise
 LINEAR_SIGNAL = 6.0  # with less, everything goes into a linear model
 ROOT_FEATURE = 3.6  # the root of the features is counted so often, as 13 features count once each
 MANY_VALUES = 1_000_000  # records times features: from here on a step costs time
@@ -120,6 +123,19 @@ class BoostingPlan:
 
 #: Where all went into a linear model.
 NO_TREES = BoostingPlan(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def is_for_one_rule(purse: Purse, n_records: float, n_features: int, n_classes: int) -> bool:
+    """Whether there is so little signal that a single rule tells more than weights or trees.
+
+    Of few features there are few signed sums, so that all are among the candidates; of more than
+    two classes a rule tells two. ``n_records`` is over the steps between neighbours.
+    """
+    if not purse.private or n_classes > MOST_RULED_CLASSES:
+        return False
+    most = ONE_RULE if n_features > FEW_FEATURES else ONE_RULE_OF_FEW
+    most = most if n_classes == 2 else ONE_RULE_OF_CLASSES
+    return n_records * purse.total < most * (PURE_RULE if purse.pure else 1.0)
 
 
 def has_little_signal(purse: Purse, n_records: float, n_features: int) -> bool:

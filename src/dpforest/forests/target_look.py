@@ -14,65 +14,78 @@ import numpy as np
 
 from dpforest.arrays import Values
 from dpforest.forests.binning import nearest_shares
-from dpforest.privacy.accounts.spends import Price
+from dpforest.privacy.accounts.spends import Gaussian, Price
 from dpforest.privacy.counts import target_counts
 from dpforest.privacy.desk import Desk
 
-CELLS = 64
+CELLS, FEWEST_CELLS = 64, 8
 BULK = 0.02  # of the records may lie on either side of what the second histogram covers
 STANDS_OUT = 2.0  # deviations of the noise
-CLEAR, FEWEST_CELLS = 4.0, 8  # deviations that an average cell is to hold, where quantiles are read
+CLEAR = 4.0  # deviations of the noise that an average cell is to hold
 NARROWEST = 0.01  # the least deviation, of the range that was looked at
 
 
 class TargetLook(NamedTuple):
-    """Mean and standard deviation of a target, and its shares in equal cells of a range.
+    """What is known of a target: the share of the records in equal cells of a range.
 
-    ``clear`` are shares as well, in cells wide enough to stand out of the noise.
+    ``clear`` are the same in cells wide enough to stand out of the noise.
     """
 
-    mean: float
-    deviation: float
-    shares: Values
     low: float
     high: float
+    shares: Values
     clear: Values
 
-    def within(self, reach: float) -> float:
-        """The share of the records that lie no further than that from the mean.
+    def moments(self) -> tuple[float, float]:
+        """Mean and standard deviation.
 
         Examples
         --------
-        >>> shares = np.array([0.5, 0.0, 0.0, 0.5])
-        >>> TargetLook(0.5, 0.5, shares, 0.0, 1.0, shares).within(0.25)
-        0.0
-        >>> TargetLook(0.5, 0.3, np.full(4, 0.25), 0.0, 1.0, shares).within(0.25)
-        0.5
+        >>> TargetLook(0.0, 2.0, np.full(64, 1 / 64), np.full(8, 1 / 8)).moments()
+        (1.0, 0.57...)
         """
-        edges = np.linspace(0.0, 1.0, len(self.shares) + 1)
-        width = self.high - self.low
-        sides = (self.mean - self.low) / width + reach / width * np.array([-1.0, 1.0])
-        below, above = np.interp(sides, edges, np.append(0.0, np.cumsum(self.shares)))
-        return float(above - below)
+        # In units of the range, so that no square leaves the range of doubles.
+        middles = (np.arange(len(self.shares)) + 0.5) / len(self.shares)
+        mean = float(self.shares @ middles)
+        deviation = float(np.sqrt(self.shares @ (middles - mean) ** 2))
+        return self._at(mean), (self.high - self.low) * max(deviation, NARROWEST)
 
     def quantile(self, q: float) -> float:
         """Below which a share q lies, as if a cell's records lay evenly in it.
 
         Examples
         --------
-        >>> shares = np.array([0.5, 0.0, 0.25, 0.25])
-        >>> TargetLook(1.5, 1.0, shares, 0.0, 4.0, shares).quantile(0.75)
+        >>> TargetLook(0.0, 4.0, np.zeros(8), np.array([0.5, 0.0, 0.25, 0.25])).quantile(0.75)
         3.0
         """
         edges = np.arange(len(self.clear) + 1) / len(self.clear)
-        place = float(np.interp(q, np.append(0.0, np.cumsum(self.clear)), edges))
+        return self._at(float(np.interp(q, np.append(0.0, np.cumsum(self.clear)), edges)))
+
+    def within(self, reach: float) -> float:
+        """The share of the records that lie no further than that from the mean.
+
+        Examples
+        --------
+        >>> at_the_ends = np.array([0.5, 0.0, 0.0, 0.5])
+        >>> TargetLook(0.0, 1.0, at_the_ends, at_the_ends).within(0.25)
+        0.0
+        >>> TargetLook(0.0, 1.0, np.full(4, 0.25), np.full(4, 0.25)).within(0.25)
+        0.5
+        """
+        edges = np.linspace(0.0, 1.0, len(self.shares) + 1)
+        width = self.high - self.low
+        sides = (self.moments()[0] - self.low) / width + reach / width * np.array([-1.0, 1.0])
+        below, above = np.interp(sides, edges, np.append(0.0, np.cumsum(self.shares)))
+        return float(above - below)
+
+    def _at(self, place: float) -> float:
         return self.low + (self.high - self.low) * place
 
 
 def look_at_target(
     desk: Desk, low: float, high: float, n_records: float, price: Price
 ) -> TargetLook:
-    """What two looks, at the price each, show of a target.
+    """Look at a target twice, at the price each.
 
     Parameters
     ----------
@@ -84,15 +97,16 @@ def look_at_target(
     price : Pure or Gaussian
         Of one look.
     """
-    first = target_counts(desk, low, high, CELLS, price)
+    cells = cells_for(n_records, price, desk.steps)
+    first = target_counts(desk, low, high, cells, price)
     from_, to = bulk(standing_out(first.values, first.deviation, n_records))
-    width = (high - low) / CELLS
+    width = (high - low) / cells
     low, high = low + width * from_, low + width * to
     label = "histogram of the target, where it lies"
-    second = target_counts(desk, low, high, CELLS, price, label)
+    second = target_counts(desk, low, high, cells, price, label)
     shares = standing_out(second.values, second.deviation, n_records)
     clear = standing_out(*joined(second.values, second.deviation, n_records), n_records)
-    return TargetLook(*moments(shares, low, high), shares, low, high, clear)
+    return TargetLook(low, high, shares, clear)
 
 
 def joined(counts: Values, deviation: float, n_records: float) -> tuple[Values, float]:
@@ -106,6 +120,21 @@ def joined(counts: Values, deviation: float, n_records: float) -> tuple[Values, 
     while len(counts) > FEWEST_CELLS and n_records < CLEAR * deviation * len(counts):
         counts, deviation = counts.reshape(-1, 2).sum(axis=1), deviation * math.sqrt(2.0)
     return counts, deviation
+
+
+def cells_for(n_records: float, price: Price, steps: int) -> int:
+    """How many cells a histogram has: fewer where the noise would drown what they hold.
+
+    Examples
+    --------
+    >>> cells_for(100_000, Gaussian(0.1), 1), cells_for(2_000, Gaussian(0.03), 1)
+    (64, 8)
+    """
+    noise = steps / price.mu if isinstance(price, Gaussian) else 1.5 * steps / float(price.epsilon)
+    cells = FEWEST_CELLS
+    while cells < CELLS and n_records >= CLEAR * noise * 2 * cells:
+        cells *= 2
+    return cells
 
 
 def standing_out(counts: Values, deviation: float, n_records: float) -> Values:
@@ -126,12 +155,3 @@ def bulk(shares: Values) -> tuple[int, int]:
     first = int(np.searchsorted(up_to, BULK))
     last = int(np.searchsorted(up_to, up_to[-1] - BULK))
     return max(first - 1, 0), min(last + 2, len(shares))
-
-
-def moments(shares: Values, low: float, high: float) -> tuple[float, float]:
-    """Mean and standard deviation, from the shares of equal cells of a range."""
-    # In units of the range, so that no square leaves the range of doubles.
-    middles = (np.arange(len(shares)) + 0.5) / len(shares)
-    mean = float(shares @ middles)
-    deviation = float(np.sqrt(shares @ (middles - mean) ** 2))
-    return low + (high - low) * mean, (high - low) * max(deviation, NARROWEST)

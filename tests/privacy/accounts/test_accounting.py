@@ -19,6 +19,7 @@ from dpforest.privacy.accounts.accounting import (
     mixture_epsilon,
     mu_for,
     mu_of_discrete_gaussian,
+    pure_beside,
     sigma2_for,
 )
 
@@ -253,3 +254,11 @@ def test_mixture_of_one_kind_is_the_plain_sum():
     assert mixture_epsilon({}, 0.3, 1e-6) == pytest.approx(gaussian_epsilon(0.3, 1e-6), rel=1e-15)
     assert mixture_epsilon({third: 3}, 0, 1e-6) == pytest.approx(1, rel=1e-15)
     assert mixture_epsilon({third: 3}, 0.3, 0) == math.inf
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1, 10), Fraction(1)])
+def test_a_pure_epsilon_beside_a_gaussian_fits_and_leaves_little(epsilon):
+    mu, shares = 0.15 * mu_for(float(epsilon), 1e-6), (Fraction(9, 10), Fraction(1, 10))
+    found = pure_beside(mu, epsilon, 1e-6, shares)
+    together = mixture_epsilon({share * found: 1 for share in shares}, mu, 1e-6)
+    assert epsilon * Fraction(999, 1000) < together <= epsilon

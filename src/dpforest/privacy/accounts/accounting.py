@@ -20,6 +20,8 @@ _ROUNDING_VARIANCE = 4
 _LEAST_SIGMA2 = 17
 # The convolutions behind a PLD carry absolute errors near 1e-15; smaller deltas would drown.
 _LEAST_PLD_DELTA = 1e-10
+# How often a pure epsilon beside a Gaussian release is improved, up to where, in which parts.
+_PURE_TRIES, _HAIR, _GRAIN = 7, Fraction(1, 2_000_000), 1 << 50
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -198,6 +200,36 @@ def mixture_epsilon(pure: Mapping[Fraction, int], mu: float, delta: float) -> fl
     if not math.isfinite(simple) or total == 0 or mu == 0 or delta < _LEAST_PLD_DELTA:
         return simple
     return min(simple, _pld_epsilon(tuple(pure.items()), mu, delta, simple))
+
+
+def pure_beside(
+    mu: float, epsilon: Fraction, delta: float, shares: tuple[Fraction, ...]
+) -> Fraction:
+    """Return a pure epsilon that fits beside a mu-GDP release, in these shares, within a hair.
+
+    From what the plain sum leaves, it grows by what `mixture_epsilon` finds unspent.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> found = pure_beside(0.03, Fraction(1), 1e-6, (Fraction(9, 10), Fraction(1, 10)))
+    >>> 1 - gaussian_epsilon(0.03, 1e-6) < found < 1
+    True
+    """
+    aim = epsilon * (1 - _HAIR)
+    best = found = _short(epsilon - Fraction(gaussian_epsilon(mu, delta)))
+    for _ in range(_PURE_TRIES):
+        parts = {share * found: 1 for share in shares}
+        spent = Fraction(mixture_epsilon(parts, mu, delta))
+        if spent <= epsilon:
+            best = found
+        found = _short(found + aim - spent)
+    return best
+
+
+def _short(amount: Fraction) -> Fraction:
+    """Rounded down, so that fractions of it stay short."""
+    return Fraction(math.floor(amount * _GRAIN), _GRAIN)
 
 
 @lru_cache(maxsize=64)

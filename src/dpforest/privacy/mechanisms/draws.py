@@ -85,11 +85,18 @@ class Draws:
             utilities, epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, bits=self.bits
         )
 
-    def exponential_at(self, utilities: Integers, rate: Fraction | float) -> Integers:
+    def exponential_at(
+        self, utilities: Integers, rate: Fraction | float, weights: Integers | None = None
+    ) -> Integers:
         """A candidate, by the exponential mechanism at a rate; paid for as a bounded range."""
         # Twice the rate is the epsilon of a sensitivity of 1.
         return selection.exponential_mechanism(
-            utilities, epsilon=2 * rate, sensitivity=1, monotone=False, bits=self.bits
+            utilities,
+            epsilon=2 * rate,
+            sensitivity=1,
+            monotone=False,
+            bits=self.bits,
+            weights=weights,
         )
 
     def exponential(

@@ -1,0 +1,77 @@
+"""Fits that are one rule, or start from one, are replayed: neighbours by persons by prices."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dpforest import PrivateForestClassifier
+from dpforest.audit import SMALL_SCHEMA, Table, replay
+from dpforest.audit.controls_rules import one_more_with_rules, rules_for_one_record
+from dpforest.forests import plan
+from dpforest.forests.boosted_rule import RuledBoosting
+
+X = np.array([[0.1, 0.0], [0.9, 1.0], [0.4, 1.0], [0.1, 0.0], [0.9, 0.0], [0.9, 0.0]])
+Y = np.array([0, 1, 0, 0, 1, 1])
+PERSONS = np.array([0, 1, 2, 3, 4, 4])
+CASES = list(itertools.product(["add_remove", "replace_one"], [None, 2], [1e-6, 0.0]))
+
+
+def tables(neighbors, persons):
+    """Two tables that share four records; the last person is another, or not there."""
+    rows = np.arange(6 if persons else 5)
+
+    def table(which, X=X):
+        return Table(X[which], Y[which], PERSONS[which] if persons else None)
+
+    if neighbors == "add_remove":
+        return table(rows[:4]), table(rows)
+    other = X.copy()
+    other[4:] = [0.1, 1.0]
+    return table(rows, other), table(rows)
+
+
+def gaussian_rest(forest, purse, share):
+    return purse.price(share)
+
+
+def model(neighbors, persons, delta, **options):
+    return PrivateForestClassifier(
+        schema=SMALL_SCHEMA,
+        delta=delta,
+        neighbors=neighbors,
+        max_records_per_group=persons,
+        **options,
+    )
+
+
+@pytest.mark.parametrize(("neighbors", "persons", "delta"), CASES)
+@pytest.mark.parametrize("hint", [None, 6])
+def test_a_rule_loses_no_more_than_is_claimed(neighbors, persons, delta, hint):
+    forest = model(neighbors, persons, delta, n_hint=hint)
+    report = replay(forest, *tables(neighbors, persons), common=4)
+    assert report.holds, str(report)
+    # The choice is nearly all of the pure price, and these tables come close to it.
+    assert report.pure_claim > 0.7
+    assert report.largest_pure_loss > 0.3 * report.pure_claim
+
+
+@pytest.mark.parametrize("one_rule", [1e9, 0.0])
+@pytest.mark.parametrize(("neighbors", "persons"), [case[:2] for case in CASES[::2]])
+def test_a_rule_at_a_gaussian_price_loses_no_more_than_is_claimed(
+    monkeypatch, neighbors, persons, one_rule
+):
+    """As in a search, which has paid for Gaussian noise alone; and as the start of a model."""
+    monkeypatch.setattr(plan, "ONE_RULE", one_rule)
+    monkeypatch.setattr(RuledBoosting, "_all_that_is_left", gaussian_rest)
+    forest = model(neighbors, persons, 1e-6, n_hint=600)
+    report = replay(forest, *tables(neighbors, persons), common=4)
+    assert report.holds, str(report)
+    assert report.pure_claim == 0
+    assert report.mu > 0
+
+
+def test_a_person_taken_for_one_record_is_caught():
+    assert one_more_with_rules().holds
+    with rules_for_one_record():
+        assert not one_more_with_rules().holds

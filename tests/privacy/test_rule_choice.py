@@ -1,0 +1,122 @@
+"""The choice of a rule: a rate for the records between neighbours, paid first, exact utilities."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpforest.privacy.accounts.bounded_range import BoundedRange
+from dpforest.privacy.accounts.mechanisms_used import DiscreteLaplace, Selection
+from dpforest.privacy.accounts.spends import Gaussian, Pure
+from dpforest.privacy.rule_choice import MEASURE, Rule, choose_rule, count_right, rules_of
+from dpforest.records.blocks import Block
+from dpforest.records.scale_counts import ScaleCounts
+from dpforest.records.shards import total_of
+from dpforest.schema import NumericFeature, Schema
+from dpforest.tables.encode import Encoding
+from dpforest.trees.scales import CONSTANT, SINGLE, SUM, Scales
+from dpforest.trees.structure import FeatureBins
+
+ENCODING = Encoding.from_schema(
+    Schema((NumericFeature("a", 0, 1), NumericFeature("b", 0, 1))), max_bins=4
+)
+SCALES = Scales.drawn(ENCODING.feature_bins, (None, None), 2, np.random.default_rng(0))
+TENTH = Fraction(1, 10)
+
+
+def test_a_pure_choice_has_the_rate_of_a_step(recorded_desk, protected, paid_before_read):
+    protection, steps = protected
+    desk = recorded_desk(protection)
+    choose_rule(desk, SCALES, 2, Pure(TENTH))
+    assert desk.draws.laws == [("exponential", (TENTH / steps, 1, True))]
+    assert desk.made() == [Selection("exponential mechanism", TENTH / steps, steps)]
+    (entry,) = desk.ledger.entries
+    assert entry.cost().epsilon == TENTH
+    paid_before_read(desk)
+
+
+def test_a_gaussian_choice_has_a_range_of_the_rate_times_the_steps(
+    recorded_desk, protected, paid_before_read
+):
+    protection, steps = protected
+    desk = recorded_desk(protection)
+    choose_rule(desk, SCALES, 2, Gaussian(0.05))
+    ((what, rate),) = desk.draws.laws
+    assert what == "exponential at"
+    # By hand: mu is sqrt(2 pi) / 4 of the range, and a step moves differences by the rate.
+    assert float(rate) == pytest.approx(0.05 / (math.sqrt(2 * math.pi) / 4) / steps, rel=1e-3)
+    assert desk.made() == [BoundedRange(rate, Fraction(steps, 2))]
+    (entry,) = desk.ledger.entries
+    assert 0.05 * (1 - 1e-3) < entry.cost().mu <= 0.05
+    paid_before_read(desk)
+
+
+def test_the_best_rule_tells_the_classes_apart(recorded_desk):
+    """The class is whether feature a is above 0.3: its cut at 1/4 is right most often."""
+    desk = recorded_desk()
+    rule = choose_rule(desk, SCALES, 2, Pure(TENTH))
+    assert rule == Rule(1, 0, 0, 1)
+    found = count_right(desk, SCALES, 2, rule, Pure(TENTH))
+    (utilities,) = (call.numbers for call in desk.draws.calls if call.kind == "exponential")
+    assert found.values.tolist() == [utilities.max(), 60 - utilities.max()]
+
+
+def test_counts_of_right_and_wrong_have_noise_for_the_steps(recorded_desk, protected):
+    protection, steps = protected
+    desk = recorded_desk(protection)
+    count_right(desk, SCALES, 2, Rule(1, 0, 0, 1), Pure(TENTH))
+    (made,) = desk.made()
+    assert isinstance(made, DiscreteLaplace)
+    assert made.scale / made.sensitivity == 10
+    assert made.sensitivity % steps == 0
+
+
+def worlds(n_classes):
+    features = FeatureBins(np.array([3, 3]), np.array([4, 5]), np.array([False, True]))
+    return Scales.drawn(features, (None, None), n_classes, np.random.default_rng(1))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32), st.integers(2, 4))
+def test_a_record_more_adds_0_or_1_to_every_utility(seed, n_classes):
+    """All records of a small table, one taken out at a time; every rule, against the plain way."""
+    scales, rng = worlds(n_classes), np.random.default_rng(seed)
+    n = 6
+    bins = np.column_stack([rng.integers(0, 4, n), rng.integers(0, 5, n)]).astype(np.uint8)
+    block = Block(np.asfortranarray(bins), rng.integers(0, n_classes, n).astype(np.int32))
+    statistic = ScaleCounts(scales, n_classes)
+    whole = total_of(statistic, block)
+    rules, utilities, _ = rules_of(scales, whole)
+    for i in range(n):
+        alone = total_of(statistic, block.rows(slice(i, i + 1)))
+        _, less, _ = rules_of(scales, whole - alone)
+        _, own, _ = rules_of(scales, alone)
+        assert set(np.unique(utilities - less)) <= {0, 1}
+        assert (utilities - less == own).all()
+        cells = alone.sum(axis=2).argmax(axis=1)
+        told = np.where(cells[rules[0]] <= rules[1], rules[2], rules[3])
+        assert (own == (told == block.target[i])).all()
+
+
+def test_rules_are_all_there_and_share_the_measure_of_their_kind():
+    scales = worlds(3)
+    rules, utilities, weights = rules_of(scales, np.zeros((len(scales), 16, 3), np.int64))
+    one_class = rules[2] == rules[3]
+    assert (rules[0][one_class] == 0).all()
+    assert one_class.sum() == 3
+    assert len(utilities) == 3 + 6 * int((scales.n_cells - 1).sum())
+    assert (rules[1] < scales.n_cells[rules[0]] - 1)[~one_class].all()
+    size = scales.steps.any(axis=2).sum(axis=1)[rules[0]]
+    shares = [weights[size == 0].sum(), weights[size == 1].sum(), weights[size > 1].sum()]
+    assert np.array(shares) / MEASURE == pytest.approx([CONSTANT, SINGLE, SUM], rel=1e-4)
+
+
+def test_beyond_the_budget_nothing_is_read(recorded_desk):
+    desk = recorded_desk(epsilon=0.1)
+    for price in (Pure(Fraction(1, 5)), Gaussian(5.0)):
+        with pytest.raises(Exception, match="budget"):
+            choose_rule(desk, SCALES, 2, price)
+    assert desk.log == []
