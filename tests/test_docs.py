@@ -86,7 +86,7 @@ def test_the_examples_for_contributors_are_as_small_as_the_house_promises():
     assert lines["StumpForestClassifier"] <= 30
     assert lines["MissingCounts"] <= 10
     assert lines["StoreOfParts"] <= 10
-    assert lines["absolute_derivatives"] + lines["Absolute"] <= 10
+    assert lines["careful_derivatives"] + lines["Careful"] <= 10
 
 
 def resolves(name: str) -> bool:
