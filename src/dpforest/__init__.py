@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         WeakGuaranteeWarning,
     )
     from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
+    from dpforest.forests.boosted_intervals import PrivateIntervalRegressor
     from dpforest.forests.greedy import GreedyForestClassifier
     from dpforest.forests.matrix import MatrixForestClassifier
     from dpforest.forests.matrix_predictor import MatrixForestPredictor
@@ -58,6 +59,7 @@ __all__ = [
     "PrivacyLeakWarning",
     "PrivateForestClassifier",
     "PrivateForestRegressor",
+    "PrivateIntervalRegressor",
     "PrivateSearchCV",
     "Protection",
     "RandomDecisionForestClassifier",
@@ -93,6 +95,7 @@ _ROOMS = {
     ),
     "forests.saving": ("load_model",),
     "forests.boosted": ("PrivateForestClassifier", "PrivateForestRegressor"),
+    "forests.boosted_intervals": ("PrivateIntervalRegressor",),
     "forests.greedy": ("GreedyForestClassifier",),
     "forests.matrix": ("MatrixForestClassifier",),
     "forests.matrix_predictor": ("MatrixForestPredictor",),

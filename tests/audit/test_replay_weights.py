@@ -10,6 +10,7 @@ from dpforest import (
     MedianForestClassifier,
     PrivateForestClassifier,
     PrivateForestRegressor,
+    PrivateIntervalRegressor,
     RandomDecisionForestClassifier,
 )
 from dpforest.audit import SMALL_SCHEMA, Table, replay
@@ -22,6 +23,8 @@ SHAPE = {"n_estimators": 3, "max_depth": 1, "trees_per_round": 1}
 BOOSTED = [
     (PrivateForestClassifier, {"schema": SMALL_SCHEMA, "class_weight": "balanced", **SHAPE}),
     (PrivateForestRegressor, {"schema": SMALL_REGRESSION, **SHAPE}),
+    (PrivateForestRegressor, {"schema": SMALL_REGRESSION, "loss": "absolute", **SHAPE}),
+    (PrivateIntervalRegressor, {"schema": SMALL_REGRESSION, **SHAPE}),
 ]
 COUNTED = [
     GreedyForestClassifier(leaves="counts", n_estimators=1, max_depth=1, min_support=0),

@@ -3,13 +3,14 @@
 import csv
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.main import get_command
 
 import dpforest
 from dpforest import Budget, PrivateForestClassifier, Schema, load_model
-from dpforest.cli import app, estimators, tables
+from dpforest.cli import app, estimators, streaming, tables
 from dpforest.cli.console import tell
 from dpforest.forests.files import read_model
 from dpforest.forests.saving import SavedEstimator
@@ -39,8 +40,8 @@ def test_estimators_are_all_that_can_be_trained_and_saved():
     assert set(estimators.offered()) == saved
 
 
-@pytest.mark.parametrize("name", estimators.offered())
-def test_every_estimator_that_is_offered_works(shop, tmp_path, name):
+def fit_any(shop, tmp_path, name):
+    """Train an estimator by its name, regressors on the age of the patients."""
     schema = shop / "schema.json"
     if name.endswith("Regressor"):
         entry = json.loads(schema.read_text(encoding="utf-8"))
@@ -50,10 +51,28 @@ def test_every_estimator_that_is_offered_works(shop, tmp_path, name):
         schema.write_text(json.dumps(entry), encoding="utf-8")
     where = ("--schema", schema, "-o", tmp_path / "m.dpforest", "--estimator", name)
     run_well("fit", shop / "patients.csv", *where)
-    run_well("predict", tmp_path / "m.dpforest", shop / "patients.csv", "-o", tmp_path / "p.csv")
+    return tmp_path / "m.dpforest"
+
+
+@pytest.mark.parametrize("name", estimators.offered())
+def test_every_estimator_that_is_offered_works(shop, tmp_path, name):
+    model = fit_any(shop, tmp_path, name)
+    run_well("predict", model, shop / "patients.csv", "-o", tmp_path / "p.csv")
 
 
 # Predictions
+
+
+@pytest.mark.parametrize("large", [streaming.LARGE, 0])
+def test_intervals_are_written_beside_predictions(shop, tmp_path, monkeypatch, large):
+    monkeypatch.setattr(streaming, "LARGE", large)
+    model = fit_any(shop, tmp_path, "PrivateIntervalRegressor")
+    run_well("predict", model, shop / "patients.csv", "-o", tmp_path / "p.csv")
+    found, forest = pd.read_csv(tmp_path / "p.csv"), load_model(model)
+    assert list(found) == ["prediction", "lower", "upper"]
+    rows = patients(600)[["ward"]]
+    np.testing.assert_allclose(found["prediction"], forest.predict(rows))
+    np.testing.assert_allclose(found[["lower", "upper"]], forest.predict_interval(rows))
 
 
 @pytest.mark.parametrize("output", ["p.csv", "p.parquet"])

@@ -24,13 +24,14 @@ from dpforest import (
     NumericFeature,
     PrivateForestClassifier,
     PrivateForestRegressor,
+    PrivateIntervalRegressor,
     Schema,
     Target,
 )
 from dpforest.forests import boosted_base
 from dpforest.forests.plan import NO_LINEAR_START
 from dpforest.forests.question_plan import QuestionPlan
-from dpforest.losses import IntegerLoss
+from dpforest.losses import IntegerLoss, Pinball
 from dpforest.privacy import questions
 from dpforest.privacy.accounts.bounded_range import BoundedRange, mu_of_bounded_range
 from dpforest.privacy.accounts.spends import Gaussian
@@ -42,7 +43,15 @@ TARGETS = {
     "two classes": Target(classes=(0, 1)),
     "three classes": Target(classes=(0, 1, 2)),
     "numbers": Target(low=0, high=2),
+    "quantiles": Target(low=0, high=2),
+    "intervals": Target(low=0, high=2),
 }
+KINDS = {
+    "numbers": (PrivateForestRegressor, {}),
+    "quantiles": (PrivateForestRegressor, {"loss": "quantile", "quantile": 0.9}),
+    "intervals": (PrivateIntervalRegressor, {}),
+}
+BOUNDED = ["two classes", "quantiles", "intervals"]  # three losses of three kinds
 STRETCHES = (1.0, 50.0)  # how far the noise of a transcript is drawn out
 
 
@@ -89,10 +98,12 @@ class Transcript:
     def totals_of(self, world, task, groups=None, fits=1, **settings):
         """The exact totals behind each release, with the noise, and the ledger."""
         table = np.array(world, float)
-        kind = PrivateForestRegressor if task == "numbers" else PrivateForestClassifier
+        kind, options = KINDS.get(task, (PrivateForestClassifier, {}))
         shape = {"n_estimators": 4, "trees_per_round": 2, "max_depth": 2, "random_state": 3}
         model = kind(
-            schema=Schema(FEATURES, TARGETS[task]), **shape | settings, warm_start=fits > 1
+            schema=Schema(FEATURES, TARGETS[task]),
+            **shape | options | settings,
+            warm_start=fits > 1,
         )
         self.asked = []
         for _ in range(fits):
@@ -186,22 +197,24 @@ def test_three_records_and_a_single_round_come_close_to_the_bound(monkeypatch):
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
-def test_replacing_a_record_costs_at_most_what_the_ledger_says(monkeypatch, delta):
+@pytest.mark.parametrize("task", BOUNDED)
+def test_replacing_a_record_costs_at_most_what_the_ledger_says(monkeypatch, task, delta):
     settings = {"neighbors": "replace_one", "delta": delta}
-    worst, said = worst_and_spent(monkeypatch, "two classes", replaced, **settings)
+    worst, said = worst_and_spent(monkeypatch, task, replaced, **settings)
     assert worst <= said * SLACK
 
 
-def test_a_continued_fit_costs_at_most_what_its_ledger_says(monkeypatch):
-    worst, said = worst_and_spent(monkeypatch, "two classes", added, 50.0, fits=2)
+@pytest.mark.parametrize("task", BOUNDED)
+def test_a_continued_fit_costs_at_most_what_its_ledger_says(monkeypatch, task):
+    worst, said = worst_and_spent(monkeypatch, task, added, 50.0, fits=2)
     assert worst <= said * SLACK
     assert worst > 0.3 * said
 
 
-def person_losses(monkeypatch, protected, **settings):
+def person_losses(monkeypatch, protected, task="two classes", **settings):
     """What the arrival of one person with two records can tell, and what the ledger says."""
     transcript = Transcript(monkeypatch, 1.0)
-    records = records_of("two classes")
+    records = records_of(task)
     settings |= {"max_records_per_group": 2} if protected else {}
     worst = 0.0
     base = ((0, 0.1, 0), (1, 0.9, 1))
@@ -210,15 +223,16 @@ def person_losses(monkeypatch, protected, **settings):
     for person in [(), *itertools.combinations_with_replacement(records, 2)]:
         table = (*base, *person)
         told, ledger = transcript.totals_of(
-            table, "two classes", groups=groups and groups[: len(table)], **settings
+            table, task, groups=groups and groups[: len(table)], **settings
         )
         without = without or told
         worst = max(worst, loss_between(without, told))
     return worst, spent(ledger)
 
 
-def test_adding_a_person_costs_at_most_what_the_ledger_says(monkeypatch):
-    worst, said = person_losses(monkeypatch, protected=True)
+@pytest.mark.parametrize("task", BOUNDED)
+def test_adding_a_person_costs_at_most_what_the_ledger_says(monkeypatch, task):
+    worst, said = person_losses(monkeypatch, protected=True, task=task)
     assert 0.3 * said < worst <= said * SLACK
 
 
@@ -271,21 +285,36 @@ def test_control_choices_for_one_record_do_not_cover_a_person(monkeypatch):
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
-@pytest.mark.parametrize("task", ["two classes", "three classes"])
+@pytest.mark.parametrize("task", ["three classes", *BOUNDED])
 def test_control_half_the_noise_is_caught(monkeypatch, task, delta):
     worst, said = worst_and_spent(monkeypatch, task, added, delta=delta, noise_divided_by=2)
     assert worst > 1.1 * said
 
 
-@pytest.mark.parametrize("task", TARGETS)
+@pytest.mark.parametrize("task", ["two classes", "three classes", "numbers"])
 def test_control_gradients_that_are_not_clipped_are_caught(monkeypatch, task):
-    """Without clip and guard, the records that the model gets wrong are longer than the grid."""
+    """Without clip and guard, the records that the model gets wrong are longer than the grid.
+
+    Gradients of quantiles are bounded by themselves: theirs is the control that follows.
+    """
     honest = IntegerLoss.limits.fget
 
     def unclipped(loss):
         return *honest(loss)[:2], math.inf, 2.0**60
 
     monkeypatch.setattr(IntegerLoss, "limits", property(unclipped))
+    worst, said = worst_and_spent(monkeypatch, task, added, **FAR)
+    assert worst > 1.1 * said
+
+
+@pytest.mark.parametrize("task", ["quantiles", "intervals"])
+def test_control_a_clip_that_forgets_the_longer_side_is_caught(monkeypatch, task):
+    """Noise made for the shorter gradients, and no guard: records on the other side are longer."""
+    honest = IntegerLoss.limits.fget
+    monkeypatch.setattr(Pinball, "clip", lambda loss, norm: 0.5)
+    monkeypatch.setattr(
+        IntegerLoss, "limits", property(lambda loss: (*honest(loss)[:2], math.inf, 2.0**60))
+    )
     worst, said = worst_and_spent(monkeypatch, task, added, **FAR)
     assert worst > 1.1 * said
 

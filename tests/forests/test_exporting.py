@@ -17,6 +17,7 @@ from dpforest import (
     NumericFeature,
     PrivateForestClassifier,
     PrivateForestRegressor,
+    PrivateIntervalRegressor,
     RandomDecisionForestClassifier,
     Schema,
     Target,
@@ -73,6 +74,9 @@ def agree(model, X):
     if "target" in found:
         low, high = model.schema_.target_bounds
         error = (found["target"] - model.predict(X)) / (high - low)
+        if isinstance(model, PrivateIntervalRegressor):
+            ends = np.column_stack([found["lower"], found["upper"]])
+            assert np.abs(ends - model.predict_interval(X)).max() < 1e-6
     else:
         probabilities = model.predict_proba(X)
         error = found["probabilities"] - probabilities
@@ -91,6 +95,9 @@ CASES = {
     "flagship with weights": (PrivateForestClassifier, (2, 0, 1), {"n_estimators": 60,
                                                                    "class_weight": {0: 4.0}}),
     "flagship of numbers": (PrivateForestRegressor, None, {"n_estimators": 60}),
+    "flagship of a quantile": (PrivateForestRegressor, None, {"n_estimators": 60,
+                                                              "loss": "quantile", "quantile": 0.9}),
+    "flagship of intervals": (PrivateIntervalRegressor, None, {"n_estimators": 60}),
     "random": (RandomDecisionForestClassifier, ("no", "yes"), {}),
     "random, one child a bin": (RandomDecisionForestClassifier, (0.5, 1.5), {"splits": "multiway",
                                                                              "max_bins": 9}),
@@ -165,7 +172,9 @@ def leaf_of(tree, record):
     return leaf
 
 
-@pytest.mark.parametrize("case", ["flagship", "flagship of three", "flagship of numbers"])
+@pytest.mark.parametrize(
+    "case", ["flagship", "flagship of three", "flagship of numbers", "flagship of intervals"]
+)
 def test_json_of_oblivious_trees_says_all(case, tmp_path):
     model = fitted(case)
     model.to_json(tmp_path / "model.json")
@@ -175,8 +184,9 @@ def test_json_of_oblivious_trees_says_all(case, tmp_path):
     for record, score in zip(model._bins(X), model._scores(X).T, strict=True):
         parts = [tree["leaves"][leaf_of(tree, record)] for tree in entry["trees"]]
         np.testing.assert_allclose(np.sum(parts, axis=0), score, atol=1e-5)
-    assert entry["link"]["name"] == {"flagship": "clipped_logistic", "flagship of three": "softmax"
-                                     }.get(case, "number")  # fmt: skip
+    assert entry["link"]["name"] == {"flagship": "clipped_logistic", "flagship of three": "softmax",
+                                     "flagship of numbers": "number"
+                                     }.get(case, "interval")  # fmt: skip
 
 
 @pytest.mark.parametrize("case", ["random", "greedy"])

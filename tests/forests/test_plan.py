@@ -19,7 +19,7 @@ from dpforest.forests.plan import (
     on_grid,
     plan_boosting,
 )
-from dpforest.losses import Logistic, Softmax, Squared
+from dpforest.losses import Logistic, Pinball, Softmax, Squared
 from dpforest.privacy.accounts.accounting import gaussian_epsilon
 from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
@@ -82,7 +82,7 @@ def test_most_of_the_budget_is_left_for_the_trees(budget, n_records):
 # The loss
 
 
-LOSSES = [Logistic(), Softmax(3), Softmax(10), Squared()]
+LOSSES = [Logistic(), Softmax(3), Softmax(10), Squared(), Pinball((0.1, 0.5))]
 
 
 @pytest.mark.parametrize("budget", BUDGETS)

@@ -19,6 +19,7 @@ from dpforest import (
     MedianForestRegressor,
     PrivateForestClassifier,
     PrivateForestRegressor,
+    PrivateIntervalRegressor,
     RandomDecisionForestClassifier,
     datasets,
 )
@@ -35,6 +36,7 @@ OF_WEIGHTS = {
 OWN_FAILURES = {
     "PrivateForestClassifier": OF_WEIGHTS,
     "PrivateForestRegressor": OF_WEIGHTS,
+    "PrivateIntervalRegressor": OF_WEIGHTS,
     "GreedyForestClassifier": {
         "check_class_weight_classifiers": "its leaves release labels, unless they are asked counts",
     },
@@ -51,6 +53,7 @@ ESTIMATORS = [
     RandomDecisionForestClassifier(epsilon=100.0, random_state=0),
     PrivateForestClassifier(epsilon=100.0, max_sample_weight=5.0, random_state=0),
     PrivateForestRegressor(epsilon=100.0, max_sample_weight=5.0, random_state=0),
+    PrivateIntervalRegressor(epsilon=100.0, max_sample_weight=5.0, random_state=0),
     MedianForestClassifier(epsilon=100.0, random_state=0),
     MedianForestRegressor(epsilon=1000.0, sampling="shared", random_state=0),
 ]

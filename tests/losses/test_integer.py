@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.losses import LARGEST_GRID, IntegerLoss, Logistic, Softmax, Squared
+from dpforest.losses import LARGEST_GRID, IntegerLoss, Logistic, Pinball, Softmax, Squared
 
 
 @settings(max_examples=100, deadline=None)
 @given(
-    st.sampled_from([Logistic(), Softmax(3), Squared(1.0, 2.0)]),
+    st.sampled_from(
+        [Logistic(), Softmax(3), Squared(1.0, 2.0), Pinball((0.1, 0.5), (0, 1), (2, 3))]
+    ),
     st.sampled_from([1, 2]),
     st.integers(1, LARGEST_GRID),
     st.floats(1e-3, 10),

@@ -7,12 +7,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.losses import Logistic, Loss, Softmax, Squared
+from dpforest.losses import Logistic, Loss, Pinball, Softmax, Squared
+from dpforest.losses.number_rules import NumberRules
 from dpforest.trees.oblivious import MAX_DEPTH
 
-LOSSES = [Logistic(), Softmax(2), Softmax(5), Squared(), Squared(center=3.0, width=0.25)]
+LOSSES = [
+    Logistic(),
+    Softmax(2),
+    Softmax(5),
+    Squared(),
+    Squared(center=3.0, width=0.25),
+    Pinball(),
+    Pinball((0.1,), (3.0,), (0.25,)),
+    Pinball((0.05, 0.5, 0.95), (1.0, 3.0, 4.0), (0.5, 2.0, 1.0)),
+]
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)
 every_class_loss = pytest.mark.parametrize("loss", LOSSES[:3], ids=repr)
+every_curved_loss = pytest.mark.parametrize("loss", LOSSES[:5], ids=repr)
+every_pinball = pytest.mark.parametrize("loss", LOSSES[5:], ids=repr)
 every_norm = pytest.mark.parametrize("norm", [1, 2])
 
 
@@ -24,7 +36,7 @@ def derivatives_of(loss, scores, target):
 
 
 def targets_of(loss, rng, n):
-    if isinstance(loss, Squared):
+    if isinstance(loss, NumberRules):
         return rng.normal(3, 2, n)
     return rng.integers(0, max(2, loss.n_outputs), n).astype(np.int32)
 
@@ -33,9 +45,27 @@ def plain_loss(loss, scores, label):
     """The loss of one record as the books have it, up to a constant."""
     if isinstance(loss, Squared):
         return 0.5 * (scores[0] - (label - loss.center) / loss.width) ** 2
+    if isinstance(loss, Pinball):
+        outputs = zip(scores, loss.quantiles, loss.centers, loss.widths, strict=True)
+        return sum(smoothed_pinball(*output, label) for output in outputs)
     if isinstance(loss, Logistic):
         return np.logaddexp(0, scores[0]) - label * scores[0]
     return np.logaddexp.reduce(scores) - scores[label]
+
+
+def smoothed_pinball(score, quantile, center, width, label):
+    """The mean pinball loss over all shifts of the target, in widths, its steeper side of slope 1.
+
+    The loss is linear on either side of the score, so the mean is that of two triangles.
+    """
+    steeper = max(quantile, 1.0 - quantile)
+    reach = 0.5 / steeper
+    apart = score - (label - center) / width
+    above, below = np.clip([apart + reach, reach - apart], 0.0, 2.0 * reach)  # shifts on each side
+    # Over so many shifts, the mean distance lies half way between the nearest and the farthest.
+    over = 0.5 * above * (max(apart - reach, 0.0) + max(apart + reach, 0.0))
+    under = 0.5 * below * (max(-apart - reach, 0.0) + max(reach - apart, 0.0))
+    return ((1.0 - quantile) * over + quantile * under) / (2.0 * reach * steeper)
 
 
 def test_no_loss_is_left_out():
@@ -57,7 +87,7 @@ def test_gradients_are_the_slopes_of_the_loss(loss):
             assert slopes[k, i] == pytest.approx(rise / 2e-6, abs=1e-5)
 
 
-@every_loss
+@every_curved_loss
 def test_hessians_are_the_mean_curvature_and_at_most_the_largest(loss):
     rng = np.random.default_rng(1)
     scores = rng.normal(0, 2, (loss.n_outputs, 300)).astype(np.float32)
@@ -74,6 +104,19 @@ def test_hessians_are_the_mean_curvature_and_at_most_the_largest(loss):
         trace += (up - down) / 2e-3
     share = 0.5 if loss.n_outputs > 1 else 1.0
     np.testing.assert_allclose(curvatures, share * trace, atol=2e-3)
+
+
+@every_pinball
+def test_hessians_of_quantiles_are_the_largest_slope_of_their_gradients(loss):
+    """So that no Newton step goes beyond where the gradient is 0."""
+    target = np.random.default_rng(1).normal(3, 2, 300)
+    scores = np.linspace(-8, 8, 300, dtype=np.float32) * np.ones((loss.n_outputs, 1))
+    slopes, curvatures = derivatives_of(loss, scores, target)
+    moved, _ = derivatives_of(loss, scores + np.float32(1e-3), target)
+    rises = (moved - slopes) / 1e-3
+    assert (curvatures == loss.largest_hessian).all()
+    assert rises.min() > -1e-3
+    assert rises.max() == pytest.approx(1.0, abs=1e-2)
 
 
 @every_loss
@@ -151,3 +194,49 @@ def test_predictions_of_classes_are_probabilities_even_of_large_scores(loss, cli
 def test_predictions_of_numbers_are_in_units_of_the_target():
     loss = Squared(center=3.0, width=0.5)
     assert loss.predictions(np.array([[0.0, -2.0]], np.float32), True).tolist() == [3.0, 2.0]
+
+
+def test_predictions_of_quantiles_are_in_units_of_the_target():
+    loss = Pinball((0.1, 0.5), (3.0, 5.0), (0.5, 1.0))
+    assert loss.predictions(np.array([[0.0, -2.0], [1.0, 0.0]]), True).tolist() == [[3, 6], [2, 5]]
+    assert Pinball((0.5,), (5.0,), (2.0,)).predictions(np.array([[1.0]]), True).tolist() == [7.0]
+
+
+@every_pinball
+@every_norm
+def test_the_clip_of_quantiles_is_the_longest_gradient_of_scores_in_order(loss, norm):
+    """Reached beyond all quantiles, exceeded nowhere: gradients of quantiles are not cut off."""
+    rng = np.random.default_rng(4)
+    places = np.sort(rng.normal(3, 2, (loss.n_outputs, 2_000)), axis=0)
+    centers, widths = np.array(loss.centers)[:, None], np.array(loss.widths)[:, None]
+    slopes, _ = derivatives_of(loss, (places - centers) / widths, rng.normal(3, 40, 2_000))
+    lengths = np.linalg.norm(slopes, norm, axis=0)
+    assert lengths.max() == pytest.approx(loss.clip(norm))
+    crossed, _ = derivatives_of(loss, rng.normal(0, 99, slopes.shape), rng.normal(3, 2, 2_000))
+    assert np.linalg.norm(crossed, axis=0).max() < loss.clip_without_noise
+
+
+@pytest.mark.parametrize("quantile", [0.05, 0.5, 0.8])
+def test_gradients_balance_at_the_quantile(quantile):
+    """Where targets are even over a wide range, smoothing moves nothing."""
+    target = np.linspace(-20, 20, 40_001)
+    rest = np.quantile(target, quantile)
+    means = [
+        derivatives_of(Pinball((quantile,)), np.full((1, len(target)), at), target)[0].mean()
+        for at in (rest - 0.5, rest, rest + 0.5)
+    ]
+    assert means[0] < -0.01 < 0.01 < means[2]
+    assert means[1] == pytest.approx(0.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(4, 3, 8), (3, 5)])
+def test_a_step_of_the_median_moves_all_quantiles_alike(shape):
+    loss = Pinball((0.05, 0.5, 0.95), (1.0, 3.0, 4.0), (0.5, 2.0, 1.0))
+    steps = np.random.default_rng(0).normal(0, 1, shape).astype(np.float32)
+    moved = np.moveaxis(loss.moves(steps), -2, -1) * loss.widths
+    asked = np.moveaxis(steps, -2, -1) * loss.widths
+    np.testing.assert_allclose(moved[..., 1], asked[..., 1])
+    np.testing.assert_allclose(moved[..., ::2], asked[..., ::2] + asked[..., 1:2], rtol=1e-5)
+    assert loss.moves(steps).dtype == np.float32
+    assert Pinball((0.1,)).moves(steps[..., :1, :]) is not None
+    np.testing.assert_array_equal(Pinball((0.1, 0.9)).moves(steps[..., :2, :]), steps[..., :2, :])

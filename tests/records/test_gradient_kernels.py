@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.losses import LARGEST_GRID, IntegerLoss, Logistic, Softmax, Squared
+from dpforest.losses import LARGEST_GRID, IntegerLoss, Logistic, Pinball, Softmax, Squared
+from dpforest.losses.number_rules import NumberRules
 from dpforest.records import gradient_kernels as kernels
 
+INTERVAL = Pinball((0.05, 0.5, 0.95), (-1.0, 0.0, 2.0), (0.5, 1.0, 2.0))
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
@@ -22,7 +24,7 @@ def integers_of(loss, scores, target, limits=None, weights=()):
     """Gradients, shape (n_outputs, n), and Hessians, shape (n,), that the kernel makes."""
     scores = np.asarray(scores, np.float32)
     slopes, curvatures = np.empty(scores.shape), np.empty(scores.shape[1])
-    target = np.asarray(target, np.float64 if isinstance(loss.loss, Squared) else np.int32)
+    target = np.asarray(target, np.float64 if isinstance(loss.loss, NumberRules) else np.int32)
     loss.loss.derivatives(scores, target, slopes, curvatures)
     packed = np.full(scores.shape, -1, np.int64)
     weights = np.asarray(weights, np.float64)
@@ -41,12 +43,19 @@ def limit(loss):
     return loss.grid if loss.norm == 1 else loss.grid**2
 
 
+def pinballs(n):
+    """Pinball losses of so many quantiles."""
+    each = st.floats(0.001, 0.999), st.floats(-1e3, 1e3), st.floats(1e-3, 1e3)
+    return st.builds(Pinball, *(st.tuples(*[values] * n) for values in each))
+
+
 @st.composite
 def losses(draw):
     plain = draw(
         st.just(Logistic())
         | st.builds(Softmax, st.integers(2, 6))
         | st.builds(Squared, st.floats(-1e3, 1e3), st.floats(1e-3, 1e3))
+        | st.integers(1, 3).flatmap(pinballs)
     )
     return IntegerLoss(
         plain,
@@ -68,7 +77,7 @@ def questions(draw):
     loss = draw(losses())
     n = draw(st.integers(1, 6))
     scores = draw(st.lists(SCORES, min_size=n * loss.n_outputs, max_size=n * loss.n_outputs))
-    if isinstance(loss.loss, Squared):
+    if isinstance(loss.loss, NumberRules):
         target = draw(st.lists(st.floats(-1e6, 1e6), min_size=n, max_size=n))
     else:
         most = max(1, loss.n_outputs - 1)
@@ -155,7 +164,7 @@ def test_integers_are_the_derivatives_cut_off_towards_zero(loss, seed):
     scores = rng.normal(0, 3, (loss.n_outputs, 50)).astype(np.float32)
     target = (
         rng.normal(0, 1, 50)
-        if isinstance(loss.loss, Squared)
+        if isinstance(loss.loss, NumberRules)
         else rng.integers(0, max(2, loss.n_outputs), 50)
     )
     weights = rng.choice([0.0, 0.25, 0.9, 1.0], 50) if seed % 2 else np.ones(50)
@@ -173,7 +182,7 @@ def test_integers_are_the_derivatives_cut_off_towards_zero(loss, seed):
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-@pytest.mark.parametrize("plain", [Logistic(), Softmax(3), Squared()], ids=repr)
+@pytest.mark.parametrize("plain", [Logistic(), Softmax(3), Squared(), INTERVAL], ids=repr)
 @pytest.mark.parametrize("norm", [1, 2])
 def test_scores_that_are_no_numbers_add_nothing_or_what_is_allowed(plain, norm, bad):
     """Integers made of NaN are as negative as can be, and their squares wrap around to 0."""

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.losses import IntegerLoss, Logistic, Softmax, Squared
+from dpforest.losses import IntegerLoss, Logistic, Pinball, Softmax, Squared
+from dpforest.losses.number_rules import NumberRules
 from dpforest.records.blocks import Block
 from dpforest.records.linear_sums import LinearSums
 from dpforest.trees.linear import LinearDesign
@@ -16,7 +17,12 @@ from dpforest.trees.structure import FeatureBins
 BINS = FeatureBins(np.array([5, 3, 2]), np.array([6, 5, 4]), np.array([False, True, True]))
 DESIGN = LinearDesign.of_bins(BINS, (np.full(5, 0.2), None, None))
 EXTREMES = st.sampled_from([0.0, 1e-30, 5.0, 1e30, math.inf, -math.inf, math.nan])
-LOSSES = st.just(Logistic()) | st.builds(Softmax, st.integers(3, 5)) | st.just(Squared(0.0, 1.0))
+LOSSES = (
+    st.just(Logistic())
+    | st.builds(Softmax, st.integers(3, 5))
+    | st.just(Squared(0.0, 1.0))
+    | st.just(Pinball((0.05, 0.5, 0.95), (-1.0, 0.0, 2.0), (0.5, 1.0, 2.0)))
+)
 
 
 def total_of(loss, bins, scores, target, weight=None):
@@ -39,7 +45,7 @@ def test_no_record_exceeds_the_grid(data, plain, grid, clip):
     score = st.floats(-50, 50, width=32) | EXTREMES
     scores = [data.draw(score) for _ in range(plain.n_outputs)]
     bins = [data.draw(st.integers(0, int(n) - 1)) for n in BINS.n_bins]
-    target = data.draw(st.floats(-1e6, 1e6)) if isinstance(plain, Squared) else 0
+    target = data.draw(st.floats(-1e6, 1e6)) if isinstance(plain, NumberRules) else 0
     weight = data.draw(st.none() | st.floats(-1, 3) | EXTREMES)
     weights = None if weight is None else np.array([weight])
     total = total_of(loss, *one_record(bins, scores, target), weights)

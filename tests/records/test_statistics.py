@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.losses import IntegerLoss, Logistic, Softmax, Squared
+from dpforest.losses import IntegerLoss, Logistic, Pinball, Softmax, Squared
+from dpforest.losses.number_rules import NumberRules
 from dpforest.records.blocks import Block
 from dpforest.records.gradient_sums import GradientHistograms, GradientSums
 from dpforest.records.shards import total_of
@@ -16,6 +17,7 @@ from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 from dpforest.trees.structure import FeatureBins
 
+INTERVAL = Pinball((0.05, 0.5, 0.95), (-1.0, 0.0, 2.0), (0.5, 1.0, 2.0))
 LOSSES = {
     "logistic": IntegerLoss(Logistic(), 2, 4096, 0.5, 0.37),
     "logistic, L1": IntegerLoss(Logistic(), 1, 300, 0.5, 0.2),
@@ -23,6 +25,9 @@ LOSSES = {
     "softmax, L1": IntegerLoss(Softmax(3), 1, 1000, 1.3, 0.2),
     "squared": IntegerLoss(Squared(0.3, 0.5), 2, 4096, 1.0, 0.5),
     "squared, L1": IntegerLoss(Squared(0.3, 0.5), 1, 77, 1.0, 0.25),
+    "quantile": IntegerLoss(Pinball((0.9,), (0.3,), (0.5,)), 2, 4096, 1.0, 0.15),
+    "interval": IntegerLoss(INTERVAL, 2, 4096, INTERVAL.clip(2), 0.15),
+    "interval, L1": IntegerLoss(INTERVAL, 1, 77, INTERVAL.clip(1), 0.15),
 }
 
 
@@ -36,7 +41,9 @@ def draw_trees(rng, n_trees=4, depth=3, n_values=(5, 5, 5)):
 def draw_block(rng, loss, n, n_values=(5, 5, 5)):
     bins = np.asfortranarray(rng.integers(0, np.array(n_values) + 1, (n, len(n_values))))
     most = max(2, loss.n_outputs)
-    target = rng.random(n) if isinstance(loss.loss, Squared) else rng.integers(0, most, n, np.int32)
+    target = (
+        rng.random(n) if isinstance(loss.loss, NumberRules) else rng.integers(0, most, n, np.int32)
+    )
     scores = rng.normal(0, 2, (loss.n_outputs, n)).astype(np.float32)
     return Block(np.asfortranarray(bins.astype(np.uint8)), target, None, scores)
 
@@ -104,8 +111,8 @@ def test_the_largest_sums_do_not_spill_into_each_other(name):
     """All records in one leaf, all with the longest integers of one sign."""
     loss = LOSSES[name]
     n = 50_000
-    far = 50.0 if isinstance(loss.loss, Squared) else 0.0
-    target = np.zeros(n) if isinstance(loss.loss, Squared) else np.zeros(n, np.int32)
+    far = 50.0 if isinstance(loss.loss, NumberRules) else 0.0
+    target = np.zeros(n) if isinstance(loss.loss, NumberRules) else np.zeros(n, np.int32)
     for sign in (1, -1):
         scores = np.full((loss.n_outputs, n), sign * far, np.float32)
         block = Block(np.zeros((n, 1), np.uint8, order="F"), target, None, scores)
@@ -120,7 +127,7 @@ def test_the_largest_sums_do_not_spill_into_each_other(name):
 WORLD = list(itertools.product(range(3), (0, 1), (-40.0, -1.0, 0.0, 0.5, 40.0)))  # bin, y, score
 
 
-@pytest.mark.parametrize("name", ["logistic", "logistic, L1", "squared", "squared, L1"])
+@pytest.mark.parametrize("name", [name for name in LOSSES if "softmax" not in name])
 def test_one_record_changes_a_tree_by_at_most_the_grid(name):
     """All tables of up to two records of a small world, and every record that may join them."""
     loss = LOSSES[name]
@@ -131,9 +138,9 @@ def test_one_record_changes_a_tree_by_at_most_the_grid(name):
         for table in itertools.combinations(WORLD, size):
             columns = np.array([[b, b] for b, _, _ in table], np.uint8).reshape(size, 2)
             target = np.array([y for _, y, _ in table], np.int32)
-            if isinstance(loss.loss, Squared):
+            if isinstance(loss.loss, NumberRules):
                 target = target.astype(float)
-            scores = np.array([[s for _, _, s in table]], np.float32)
+            scores = np.array([[s for _, _, s in table]] * loss.n_outputs, np.float32)
             block = Block(np.asfortranarray(columns), target, None, scores)
             totals[frozenset(table)] = total_of(statistic, block)
     largest = 0

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest.literature.printed.tree_errors import ErrorsWithout
-from dpforest.losses import IntegerLoss, Logistic, Softmax, Squared
+from dpforest.losses import IntegerLoss, Logistic, Pinball, Softmax, Squared
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records import shards, statistics
 from dpforest.records.contingency import TableCounts
@@ -57,7 +57,12 @@ CANDIDATES = np.random.default_rng(3).integers(-1, FEATURES, (FOREST.n_leaves, 2
 GRID = TargetGrid(0.0, 2.0, 16)
 EVERY_LEAF = range(FOREST.n_leaves)
 SAMPLINGS = ("shared", "disjoint", "without_replacement")
-LOSSES = (Logistic(), Softmax(CLASSES), Squared(0.5, 0.25))
+LOSSES = (
+    Logistic(),
+    Softmax(CLASSES),
+    Squared(0.5, 0.25),
+    Pinball((0.1, 0.5), (0.2, 0.5), (0.1, 0.25)),
+)
 STATISTICS = [
     RecordCount(),
     WeightSum(64),

@@ -113,7 +113,12 @@ OPTIONS: dict[str, dict[str, tuple[Any, ...]]] = {
         "epsilon_per_batch": (None, 0.02, 0.3),
     },
     "PrivateForestClassifier": {**BOOSTED, "class_weight": CLASS_WEIGHTS},
-    "PrivateForestRegressor": BOOSTED,
+    "PrivateForestRegressor": {
+        **BOOSTED,
+        "loss": ("squared", "absolute", "quantile"),
+        "quantile": (0.5, 0.03, 0.9),
+    },
+    "PrivateIntervalRegressor": {**BOOSTED, "coverage": (0.9, 0.5, 0.99)},
 }
 """What is drawn of the options of an estimator; one that is not named is fitted as it comes."""
 

@@ -48,7 +48,13 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "MedianForestRegressor": ({"n_candidates": 2},),
     "PrivateForestClassifier": ({"n_hint": 5, "n_estimators": 1}, {"delta": 0.0}),
-    "PrivateForestRegressor": ({"n_hint": 5, "n_estimators": 1}, {"delta": 0.0}),
+    "PrivateForestRegressor": (
+        {"n_hint": 5, "n_estimators": 1},
+        {"delta": 0.0},
+        {"loss": "absolute"},
+        {"loss": "quantile", "quantile": 0.9, "delta": 0.0},
+    ),
+    "PrivateIntervalRegressor": ({}, {"delta": 0.0}),
 }
 """What else is worth an audit of its own; an estimator that is not named has one version."""
 

@@ -11,6 +11,7 @@ OTHERS = (
     "MatrixForestClassifier",
     "MedianForestClassifier",
     "MedianForestRegressor",
+    "PrivateIntervalRegressor",
     "RandomDecisionForestClassifier",
 )
 """All others that can be trained and saved: not the predictor, which keeps the records."""

@@ -20,6 +20,8 @@ from dpforest.tables.streams import blocks_of
 LARGE = 1 << 28  # bytes of a text that is read piece by piece
 PACKED = 8  # how many times as large a compressed file may be in memory
 CSV_ROWS = 1 << 15
+PREDICTION = ["prediction"]
+INTERVAL = ["prediction", "lower", "upper"]
 
 Columns = Mapping[str, list[Any]]
 
@@ -56,7 +58,7 @@ def predict_large(
     forest : estimator
     path, output : Path
     answers : sequence of str
-        One column for the prediction, or one for each class.
+        The columns of `answers_of`.
     kept : sequence of str
         Columns that are carried over.
     asked : Asked
@@ -67,13 +69,10 @@ def predict_large(
     dict
         The columns that were written, without their values.
     """
-    probabilities = list(answers) != ["prediction"]
 
     def columns() -> Iterator[Columns]:
         for rows, others in _pieces(path, forest.schema_.feature_names, kept, asked):
-            found = forest.predict_proba(rows).T if probabilities else [forest.predict(rows)]
-            made = zip(answers, (each.tolist() for each in found), strict=True)
-            yield {**others, **dict(made)}
+            yield {**others, **answers_of(forest, rows, answers)}
 
     batches = columns()
     first = next(batches, None)
@@ -88,6 +87,17 @@ def predict_large(
             for each in chain([first], batches):
                 writer.writerows(zip(*each.values(), strict=True))
     return dict.fromkeys([*kept, *answers])
+
+
+def answers_of(forest: Any, rows: Any, names: Sequence[str]) -> dict[str, Any]:
+    """What a model says of some rows: a prediction, with its interval, or each class's chance."""
+    if list(names) == INTERVAL:
+        found = [forest.predict(rows), *forest.predict_interval(rows).T]
+    elif list(names) == PREDICTION:
+        found = [forest.predict(rows)]
+    else:
+        found = forest.predict_proba(rows).T
+    return {name: each.tolist() for name, each in zip(names, found, strict=True)}
 
 
 def _pieces(

@@ -24,6 +24,7 @@ from dpforest.cli.commands import (
 )
 from dpforest.cli.console import tell
 from dpforest.cli.csv_layout import Asked
+from dpforest.cli.streaming import INTERVAL, PREDICTION
 from dpforest.forests.saving import load_model
 from dpforest.progress import Bar
 
@@ -133,7 +134,8 @@ def predict(
     forest = load_model(model)
     if probabilities and not hasattr(forest, "predict_proba"):
         raise ValueError(f"{model} predicts numbers and has no --probabilities: leave it out")
-    answers = [str(each) for each in forest.classes_] if probabilities else ["prediction"]
+    numbers = INTERVAL if hasattr(forest, "predict_interval") else PREDICTION
+    answers = [str(each) for each in forest.classes_] if probabilities else numbers
     kept = list(dict.fromkeys(id_columns or []))
     inputs.check_ids(kept, answers)
     asked = Asked(separator, encoding)
@@ -145,8 +147,7 @@ def predict(
         rows = data.select(forest.schema_.feature_names)
         columns = {name: data.values(name) for name in kept}
         with Bar("predicting"):
-            found = forest.predict_proba(rows).T if probabilities else [forest.predict(rows)]
-        columns |= {name: each.tolist() for name, each in zip(answers, found, strict=True)}
+            columns |= streaming.answers_of(forest, rows, answers)
         tables.write_columns(output, columns)
     if as_json:
         tell({"saved": str(output), "columns": list(columns)})

@@ -53,8 +53,8 @@ def to_json(model: Described, estimator: str, guarantee: str) -> dict[str, Any]:
         "classes": None if model.classes is None else list(model.classes),
         "link": {
             "name": model.link,
-            "center": model.center,
-            "scale": model.scale,
+            "center": np.asarray(model.center).tolist(),
+            "scale": np.asarray(model.scale).tolist(),
             "bounds": None if model.bounds is None else list(model.bounds),
             "class_weights": None if model.class_weights is None else model.class_weights.tolist(),
         },

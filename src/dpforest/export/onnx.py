@@ -25,7 +25,7 @@ def to_onnx(model: Described) -> Any:
     """The model as an ``onnx.ModelProto``; needs the extra ``onnx``.
 
     Outputs are ``probabilities``, shape (n, n_classes), and ``label``, shape (n,), of classifiers;
-    ``target``, shape (n,), of regressors.
+    ``target``, shape (n,), of regressors, and ``lower`` and ``upper`` with intervals.
     """
     graph = Graph()
     bins = graph.add("Concat", [_bins_of(graph, model, j) for j in _features(model)], axis=1)
@@ -141,13 +141,26 @@ def _forest_scores(graph: Graph, model: Described, bins: str) -> str:
 
 
 def _number(graph: Graph, model: Described, scores: str) -> Any:
-    scaled = graph.add("Mul", [scores, graph.constant(np.array(model.scale))])
-    target = graph.add("Add", [scaled, graph.constant(np.array(model.center))])
+    scaled = graph.add("Mul", [scores, graph.constant(np.asarray(model.scale))])
+    target = graph.add("Add", [scaled, graph.constant(np.asarray(model.center))])
     assert model.bounds is not None
     low, high = (graph.constant(np.array(bound)) for bound in model.bounds)
     inside = graph.add("Min", [graph.add("Max", [target, low]), high])
-    graph.output("target", graph.squeeze(inside), "double", 1)
+    found = {"target": inside} if model.link == "number" else _in_order(graph, inside)
+    for name, column in found.items():
+        graph.output(name, graph.squeeze(column), "double", 1)
     return graph.model()
+
+
+def _in_order(graph: Graph, values: str) -> dict[str, str]:
+    """Three columns, record by record from low to high."""
+    a, b, c = (graph.slice_column(values, k) for k in range(3))
+    smaller, larger = graph.add("Min", [a, b]), graph.add("Max", [a, b])
+    return {
+        "target": graph.add("Max", [smaller, graph.add("Min", [larger, c])]),
+        "lower": graph.add("Min", [smaller, c]),
+        "upper": graph.add("Max", [larger, c]),
+    }
 
 
 def _classes(graph: Graph, model: Described, scores: str) -> Any:

@@ -68,9 +68,9 @@ class Graph:
         """Add up along an axis."""
         return self.add("ReduceSum", [value, self.constant(np.array([axis]))], keepdims=keepdims)
 
-    def slice_column(self, value: str) -> str:
-        """The first column, shape (n, 1)."""
-        return self.add("Gather", [value, self.constant(np.array([0]))], axis=1)
+    def slice_column(self, value: str, column: int = 0) -> str:
+        """A column, shape (n, 1)."""
+        return self.add("Gather", [value, self.constant(np.array([column]))], axis=1)
 
     def squeeze(self, value: str) -> str:
         """Shape (n, 1) as shape (n,)."""

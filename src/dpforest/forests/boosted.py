@@ -8,27 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 
 from dpforest.arrays import Values
 from dpforest.export import Described
 from dpforest.export.described import Link
+from dpforest.forests import parameters as checks
 from dpforest.forests.boosted_base import BoostedForest
+from dpforest.forests.boosted_numbers import BoostedRegressor
 from dpforest.forests.boosted_rule import RuledBoosting
 from dpforest.forests.class_weights import score_shift, weigh
+from dpforest.forests.declared import one_of, parameter
 from dpforest.forests.lazy import also_of_sources
-from dpforest.forests.plan import TARGET_SHARE, Purse
-from dpforest.forests.target_look import look_at_target
-from dpforest.losses import Logistic, Loss, Softmax, Squared
+from dpforest.forests.plan import Purse
+from dpforest.losses import Logistic, Loss, Softmax
 from dpforest.privacy.desk import Desk
 from dpforest.report.noise_runs import Chance
 
 CLASS_SHARE = Fraction(2, 100)  # of the budget, for the class counts of balanced weights
-WIDTHS = 0.75  # residuals are clipped at so many standard deviations of the target
 
 
 class PrivateForestClassifier(RuledBoosting):
@@ -176,15 +176,21 @@ class PrivateForestClassifier(RuledBoosting):
         return Logistic() if n_classes == 2 else Softmax(n_classes)
 
 
-class PrivateForestRegressor(RegressorMixin, BoostedForest):
+class PrivateForestRegressor(BoostedRegressor):
     """The private forest to take when you just want the best one: regression.
 
-    Boosted random oblivious trees on privately chosen bins, with squared loss, for a target with
-    declared bounds. Two noisy histograms of the target say where its mass lies; residuals beyond
-    three quarters of a standard deviation are clipped.
+    Boosted random oblivious trees on privately chosen bins, for a target with declared bounds. Two
+    noisy histograms of the target say where its mass lies; residuals beyond three quarters of a
+    standard deviation are clipped.
 
     Parameters
     ----------
+    loss : {"squared", "absolute", "quantile"}, default="squared"
+        What is predicted: the mean; the median, which outliers do not move; or a quantile.
+        Absolute and quantile losses are smoothed a little, by released widths.
+    quantile : float, default=0.5
+        Between 0 and 1: with ``loss="quantile"``, the share of targets that are to lie below their
+        prediction.
     epsilon, delta, schema, n_estimators, max_depth, learning_rate, trees_per_round, n_hint, \
     monotone_constraints, warm_start, max_sample_weight, neighbors, max_records_per_group, \
     random_state, n_jobs, verbose, budget
@@ -193,7 +199,8 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
     Attributes
     ----------
     target_center_, target_width_, target_deviation_ : float
-        Where scores are measured from, in which units, and how much targets vary; released.
+        Where scores are measured from, in which units, and how much targets vary; released. The
+        center is the mean or the quantile of all targets.
     ledger_, forest_, feature_importances_, plan_, n_records_, total_weight_, bin_weights_, \
     bin_shares_, leaf_noise_, schema_, encoding_, n_features_in_, feature_names_in_
         As in `PrivateForestClassifier`.
@@ -209,9 +216,17 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
     >>> forest = PrivateForestRegressor(schema=schema, random_state=0)
     >>> forest.fit(X, X[:, 0] + X[:, 1]).score(X, X[:, 0] + X[:, 1]) > 0.7
     True
+    >>> forest.set_params(loss="quantile", quantile=0.9)
+    PrivateForestRegressor(...)
+    >>> y = X[:, 0] + X[:, 1] * np.random.default_rng(1).random(5_000)
+    >>> bool(0.85 < (y < forest.fit(X, y).predict(X)).mean() < 0.95)
+    True
     """
 
-    _least_signals: ClassVar[tuple[float, float]] = (25.0, 150.0)
+    loss: Literal["squared", "absolute", "quantile"] = one_of(
+        "squared", "absolute", "quantile", default="squared"
+    )
+    quantile: float = parameter(default=0.5, check=checks.share)
 
     @also_of_sources
     def predict(self, X: Any) -> Values:
@@ -223,51 +238,12 @@ class PrivateForestRegressor(RegressorMixin, BoostedForest):
         for scores in self._staged_scores(X):
             yield self.from_scores(scores)
 
-    def from_scores(self, scores: NDArray[np.floating[Any]]) -> Values:
-        """Turn scores, shape (1, n), into targets within the declared bounds."""
-        targets = self._loss().predictions(scores, self._clipped)
-        return np.asarray(np.clip(targets, *self.schema_.target_bounds))
+    def _check(self, groups: Any) -> None:
+        super()._check(groups)
+        if self.loss != "quantile" and self.quantile != 0.5:
+            raise ValueError(
+                f"quantile={self.quantile!r} goes with loss='quantile', not with {self.loss!r}"
+            )
 
-    def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
-        low, high = self.schema_.target_bounds
-        price = purse.price(TARGET_SHARE, among=2)
-        look = look_at_target(desk, low, high, self.n_records_, price)
-        self.target_center_, self.target_deviation_ = look.mean, look.deviation
-        clip = min(high - low, WIDTHS * look.deviation)
-        self.target_width_ = clip if purse.private else high - low
-        self._near_center = look.within(self.target_width_)
-        return TARGET_SHARE
-
-    def _described(self) -> Described:
-        scale, center = self.target_width_, self.target_center_
-        trees, values = self.forest_.trees, self.forest_.values
-        bounds = self.schema_.target_bounds
-        return Described(self.encoding_, trees, values, "number", None, center, scale, bounds)
-
-    @property
-    def score_units(self) -> tuple[float, Values]:
-        """Scores are measured from the center, in widths."""
-        return self.target_width_, np.array([self.target_center_])
-
-    def _chance(self) -> Chance:
-        spread = self.target_deviation_ / self.target_width_
-        return Chance(min(spread, 1.0) ** 2, spread, self._near_center)
-
-    def _loss(self) -> Loss:
-        return Squared(self.target_center_, self.target_width_)
-
-    def _facts(self) -> dict[str, Any]:
-        return {
-            **super()._facts(),
-            "target_center": self.target_center_,
-            "target_width": self.target_width_,
-            "target_deviation": self.target_deviation_,
-            "near_center": self._near_center,
-        }
-
-    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        super()._restore(facts, arrays)
-        self.target_center_ = float(facts["target_center"])
-        self.target_width_ = float(facts["target_width"])
-        self.target_deviation_ = float(facts["target_deviation"])
-        self._near_center = float(facts["near_center"])
+    def _asked_quantiles(self) -> tuple[float, ...]:
+        return () if self.loss == "squared" else (float(self.quantile),)

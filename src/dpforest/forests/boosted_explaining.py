@@ -82,7 +82,12 @@ class ExplainedBoosting(ScoringBoosting):
         )
 
     @property
-    def score_units(self) -> tuple[float, Values]:
+    def told(self) -> str:
+        """What the model answers, in a word or two."""
+        return "probability"
+
+    @property
+    def score_units(self) -> tuple[float | Values, Values]:
         """What a unit of the score is worth, and where each score is measured from."""
         raise NotImplementedError
 

@@ -119,7 +119,7 @@ def boost(
             release = _centred(release)
         grower.learn(trees, release.gradients, release.deviation)
         deepening.learn(release.gradients, release.deviation)
-        values = leaf_values(release, plan)
+        values = loss.loss.moves(leaf_values(release, plan))
         values = values if monotone is None else monotone.project(trees, values)
         if notes is not None:
             notes.learn(trees, values, release, noise_of_hessians)

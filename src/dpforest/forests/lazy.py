@@ -18,8 +18,9 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def also_of_sources(method: Method) -> Method:
     """Let ``predict`` and its kin answer a source by columns of the same kind.
 
-    ``predict`` gives a column ``prediction``, the others one for each class, by its name: a
-    lazy frame of polars, Dask or Spark; of a Parquet table or a data set, a RecordBatchReader.
+    ``predict`` gives a column ``prediction``, ``predict_interval`` columns ``lower`` and ``upper``,
+    the others one for each class, by its name: a lazy frame of polars, Dask or Spark; of a Parquet
+    table or a data set, a RecordBatchReader.
     """
 
     @wraps(method)
@@ -42,7 +43,7 @@ class Predicting:
     ----------
     model : estimator
         Trained.
-    method : {"predict", "predict_proba", "predict_log_proba"}
+    method : {"predict", "predict_interval", "predict_proba", "predict_log_proba"}
     """
 
     def __init__(self, model: Any, method: str) -> None:
@@ -51,9 +52,11 @@ class Predicting:
     @property
     def like(self) -> dict[str, np.dtype[Any]]:
         """The names and types of the columns."""
-        if self._method != "predict":
-            return dict.fromkeys(map(str, self._model.classes_), np.dtype(np.float64))
         numbers = np.dtype(np.float64)
+        if self._method == "predict_interval":
+            return dict.fromkeys(("lower", "upper"), numbers)
+        if self._method != "predict":
+            return dict.fromkeys(map(str, self._model.classes_), numbers)
         return {"prediction": self._model.classes_.dtype if is_classifier(self._model) else numbers}
 
     def __call__(self, batch: Any) -> Outputs:

@@ -60,7 +60,8 @@ def linear_start(
         sums = linear_sums(desk, design, loss, price, f"linear start, {plan.n_steps} steps")
         if loss.loss.gradients_add_up_to_zero:
             sums = sums - sums.mean(axis=0)
-        speed = MOMENTUM * speed - STEP / (n_records * loss.loss.largest_hessian) * sums
+        rate = STEP / (n_records * loss.loss.largest_hessian)
+        speed = MOMENTUM * speed - loss.loss.moves(rate * sums)
         weights = weights + speed
         if 2 * step >= plan.n_steps:
             later += weights

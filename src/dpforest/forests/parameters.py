@@ -132,6 +132,13 @@ def positive(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be positive and finite, got {value!r}")
 
 
+def share(name: str, value: Any) -> None:
+    """A number between 0 and 1, neither included."""
+    check_number(name, value, 0.0, 1.0)
+    if not 0 < float(value) < 1:
+        raise ValueError(f"{name} must be between 0 and 1, neither included, got {value!r}")
+
+
 def choice(*choices: Any) -> Check:
     """One of the choices."""
     return lambda name, value: check_choice(name, value, choices)

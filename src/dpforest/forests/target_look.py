@@ -7,6 +7,7 @@ out: over bounds far too wide, their noise alone would widen the target.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,42 +19,73 @@ from dpforest.privacy.counts import target_counts
 from dpforest.privacy.desk import Desk
 
 CELLS, FEWEST_CELLS = 64, 8
-LOUDEST = 4.0  # cells are so few that an average one holds this many deviations of the noise
 BULK = 0.02  # of the records may lie on either side of what the second histogram covers
 STANDS_OUT = 2.0  # deviations of the noise
+CLEAR = 4.0  # deviations of the noise that an average cell is to hold
 NARROWEST = 0.01  # the least deviation, of the range that was looked at
 
 
 class TargetLook(NamedTuple):
-    """Mean and standard deviation of a target, and its shares in equal cells of a range."""
+    """What is known of a target: the share of the records in equal cells of a range.
 
-    mean: float
-    deviation: float
-    shares: Values
+    ``clear`` are the same in cells wide enough to stand out of the noise.
+    """
+
     low: float
     high: float
+    shares: Values
+    clear: Values
+
+    def moments(self) -> tuple[float, float]:
+        """Mean and standard deviation.
+
+        Examples
+        --------
+        >>> TargetLook(0.0, 2.0, np.full(64, 1 / 64), np.full(8, 1 / 8)).moments()
+        (1.0, 0.57...)
+        """
+        # In units of the range, so that no square leaves the range of doubles.
+        middles = (np.arange(len(self.shares)) + 0.5) / len(self.shares)
+        mean = float(self.shares @ middles)
+        deviation = float(np.sqrt(self.shares @ (middles - mean) ** 2))
+        return self._at(mean), (self.high - self.low) * max(deviation, NARROWEST)
+
+    def quantile(self, q: float) -> float:
+        """Below which a share q lies, as if a cell's records lay evenly in it.
+
+        Examples
+        --------
+        >>> TargetLook(0.0, 4.0, np.zeros(8), np.array([0.5, 0.0, 0.25, 0.25])).quantile(0.75)
+        3.0
+        """
+        edges = np.arange(len(self.clear) + 1) / len(self.clear)
+        return self._at(float(np.interp(q, np.append(0.0, np.cumsum(self.clear)), edges)))
 
     def within(self, reach: float) -> float:
         """The share of the records that lie no further than that from the mean.
 
         Examples
         --------
-        >>> TargetLook(0.5, 0.5, np.array([0.5, 0.0, 0.0, 0.5]), 0.0, 1.0).within(0.25)
+        >>> at_the_ends = np.array([0.5, 0.0, 0.0, 0.5])
+        >>> TargetLook(0.0, 1.0, at_the_ends, at_the_ends).within(0.25)
         0.0
-        >>> TargetLook(0.5, 0.3, np.full(4, 0.25), 0.0, 1.0).within(0.25)
+        >>> TargetLook(0.0, 1.0, np.full(4, 0.25), np.full(4, 0.25)).within(0.25)
         0.5
         """
         edges = np.linspace(0.0, 1.0, len(self.shares) + 1)
         width = self.high - self.low
-        sides = (self.mean - self.low) / width + reach / width * np.array([-1.0, 1.0])
+        sides = (self.moments()[0] - self.low) / width + reach / width * np.array([-1.0, 1.0])
         below, above = np.interp(sides, edges, np.append(0.0, np.cumsum(self.shares)))
         return float(above - below)
+
+    def _at(self, place: float) -> float:
+        return self.low + (self.high - self.low) * place
 
 
 def look_at_target(
     desk: Desk, low: float, high: float, n_records: float, price: Price
 ) -> TargetLook:
-    """What two looks, at the price each, show of a target.
+    """Look at a target twice, at the price each.
 
     Parameters
     ----------
@@ -73,7 +105,21 @@ def look_at_target(
     label = "histogram of the target, where it lies"
     second = target_counts(desk, low, high, cells, price, label)
     shares = standing_out(second.values, second.deviation, n_records)
-    return TargetLook(*moments(shares, low, high), shares, low, high)
+    clear = standing_out(*joined(second.values, second.deviation, n_records), n_records)
+    return TargetLook(low, high, shares, clear)
+
+
+def joined(counts: Values, deviation: float, n_records: float) -> tuple[Values, float]:
+    """Join cells in pairs until an average cell is clear of the noise; counts and their deviation.
+
+    Examples
+    --------
+    >>> joined(np.ones(64), 1.0, 64.0)
+    (array([8., 8., 8., 8., 8., 8., 8., 8.]), 2.82...)
+    """
+    while len(counts) > FEWEST_CELLS and n_records < CLEAR * deviation * len(counts):
+        counts, deviation = counts.reshape(-1, 2).sum(axis=1), deviation * math.sqrt(2.0)
+    return counts, deviation
 
 
 def cells_for(n_records: float, price: Price, steps: int) -> int:
@@ -82,10 +128,13 @@ def cells_for(n_records: float, price: Price, steps: int) -> int:
     Examples
     --------
     >>> cells_for(100_000, Gaussian(0.1), 1), cells_for(2_000, Gaussian(0.03), 1)
-    (64, 14)
+    (64, 8)
     """
     noise = steps / price.mu if isinstance(price, Gaussian) else 1.5 * steps / float(price.epsilon)
-    return int(min(max(n_records / max(LOUDEST * noise, 1e-9), FEWEST_CELLS), CELLS))
+    cells = FEWEST_CELLS
+    while cells < CELLS and n_records >= CLEAR * noise * 2 * cells:
+        cells *= 2
+    return cells
 
 
 def standing_out(counts: Values, deviation: float, n_records: float) -> Values:
@@ -106,12 +155,3 @@ def bulk(shares: Values) -> tuple[int, int]:
     first = int(np.searchsorted(up_to, BULK))
     last = int(np.searchsorted(up_to, up_to[-1] - BULK))
     return max(first - 1, 0), min(last + 2, len(shares))
-
-
-def moments(shares: Values, low: float, high: float) -> tuple[float, float]:
-    """Mean and standard deviation, from the shares of equal cells of a range."""
-    # In units of the range, so that no square leaves the range of doubles.
-    middles = (np.arange(len(shares)) + 0.5) / len(shares)
-    mean = float(shares @ middles)
-    deviation = float(np.sqrt(shares @ (middles - mean) ** 2))
-    return low + (high - low) * mean, (high - low) * max(deviation, NARROWEST)

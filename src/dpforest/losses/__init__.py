@@ -11,7 +11,17 @@ record, its score and what is public alone; `tests/losses/test_losses.py` holds 
 from dpforest.losses.base import Loss, Norm
 from dpforest.losses.integer import LARGEST_GRID, IntegerLoss
 from dpforest.losses.logistic import Logistic
+from dpforest.losses.pinball import Pinball
 from dpforest.losses.softmax import Softmax
 from dpforest.losses.squared import Squared
 
-__all__ = ["LARGEST_GRID", "IntegerLoss", "Logistic", "Loss", "Norm", "Softmax", "Squared"]
+__all__ = [
+    "LARGEST_GRID",
+    "IntegerLoss",
+    "Logistic",
+    "Loss",
+    "Norm",
+    "Pinball",
+    "Softmax",
+    "Squared",
+]

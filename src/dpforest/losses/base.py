@@ -46,7 +46,7 @@ class Loss(ABC):
         return 1
 
     @property
-    def constants(self) -> tuple[float, ...]:
+    def constants(self) -> tuple[Any, ...]:
         """What the kernel has to know of this loss, beside the records."""
         return ()
 
@@ -74,6 +74,13 @@ class Loss(ABC):
             Where the Hessians go.
         """
         self.kernel(scores, target, slopes, curvatures, *self.constants)
+
+    def moves(self, steps: NDArray[Any]) -> NDArray[Any]:
+        """By how much scores move when each output asks for a step of its own.
+
+        Outputs are the last axis but one. Post-processing, as all that is done with steps.
+        """
+        return steps
 
     @abstractmethod
     def predictions(self, scores: NDArray[np.floating[Any]], clipped: bool) -> Values:

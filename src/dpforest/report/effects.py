@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dpforest.forests.boosting import BoostedTrees
     from dpforest.trees.oblivious import ObliviousTrees
 
+ENDS = ("lower end", "median", "upper end")  # the answers of a model of intervals
 DEVIATIONS = 2.0  # of the noise, on either side of an effect
 
 
@@ -34,10 +35,12 @@ class FeatureEffect:
         The categories, one a bin; None for a numeric feature.
     edges : ndarray or None
         The borders of the bins, one more than there are bins; None for a categorical feature.
-    answers : ndarray of shape (n_bins, n_classes) or (n_bins,)
-        The probability of each class, or the target.
+    answers : ndarray of shape (n_bins, n_classes), (n_bins,) or (n_bins, 3)
+        The probability of each class; or the target; or the ends and the middle of its interval.
     low, high : ndarray of the same shape
         The band of the noise, two deviations on either side.
+    told : str
+        What the answers are: "probability", "mean", "median", "0.9 quantile" and the like.
     """
 
     feature: str
@@ -46,6 +49,7 @@ class FeatureEffect:
     answers: Values
     low: Values
     high: Values
+    told: str = "probability"
 
 
 @dataclass(frozen=True)
@@ -107,9 +111,9 @@ def feature_effect(model: BoostedForest, feature: str) -> FeatureEffect:
     declared, cuts = model.schema_.features[j], model.encoding_.cuts[j]
     if isinstance(declared, CategoricalFeature) or cuts is None:
         labels = group_names(declared.categories)  # type: ignore[union-attr]
-        return FeatureEffect(feature, labels, None, answers, low, high)
+        return FeatureEffect(feature, labels, None, answers, low, high, model.told)
     edges = np.concatenate([[declared.low], cuts, [declared.high]])
-    return FeatureEffect(feature, None, edges, answers, low, high)
+    return FeatureEffect(feature, None, edges, answers, low, high, model.told)
 
 
 def pair_effect(model: BoostedForest, first: str, second: str) -> PairEffect:

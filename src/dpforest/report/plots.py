@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dpforest.report.contributions import Contributions
-from dpforest.report.effects import FeatureEffect, feature_effect, pair_effect
+from dpforest.report.effects import ENDS, FeatureEffect, feature_effect, pair_effect
 
 if TYPE_CHECKING:
     from dpforest.forests.boosted_base import BoostedForest
@@ -147,8 +147,10 @@ def _lines(model: BoostedForest, effect: FeatureEffect) -> tuple[dict[str, Any],
     target = model.schema_.target
     assert target is not None
     all_three = np.stack([effect.answers, effect.low, effect.high])
+    if target.classes is None and all_three.ndim == 3:
+        return dict(zip(ENDS, all_three.transpose(2, 0, 1), strict=True)), target.name
     if target.classes is None:
-        return {target.name: all_three}, f"mean {target.name}"
+        return {target.name: all_three}, f"{effect.told} {target.name}"
     names = [str(name) for name in target.classes]
     lines = dict(zip(names, all_three.transpose(2, 0, 1), strict=True))
     if len(names) > 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dpforest.report.effects import FeatureEffect
+from dpforest.report.effects import ENDS, FeatureEffect
 from dpforest.report.page.charts import Plot, bars, compact, legend_of, ticks, tracks
 from dpforest.report.page.facts import Importance, ReportFacts
 from dpforest.report.page.markup import Html, folded, joined, number, short, table, tag, terms
@@ -16,6 +16,7 @@ MOST_CATEGORIES = 20
 KINDS = {
     "PrivateForestClassifier": "boosted random trees on privately chosen bins",
     "PrivateForestRegressor": "boosted random trees on privately chosen bins",
+    "PrivateIntervalRegressor": "boosted random trees on privately chosen bins",
     "RandomDecisionForestClassifier": "random trees with noisy leaves",
     "MatrixForestClassifier": "random trees, leaf counts by the matrix mechanism",
     "MatrixForestPredictor": "answers to batches by the matrix mechanism",
@@ -126,7 +127,7 @@ def _effects(effects: tuple[FeatureEffect, ...], target: Any) -> Html:
     drawn = [_effect(e, line, y) for e, line in zip(effects, lines, strict=True)]
     name = short(target.name, 60)
     if classes is None:
-        what = f"the mean of {name}"
+        what = f"the {effects[0].told} of {name}"
     elif len(classes) == 2:
         what = f"the probability of {name} = {short(classes[1], 60)}"
     else:
@@ -147,6 +148,8 @@ def _effects(effects: tuple[FeatureEffect, ...], target: Any) -> Html:
 
 def _lines(effect: FeatureEffect, classes: list[str] | None) -> dict[str, list[float]]:
     """What to draw, by name: of many classes those that move most."""
+    if classes is None and effect.answers.ndim == 2:
+        return dict(zip(ENDS, effect.answers.T.tolist(), strict=True))
     if classes is None:
         return {"": effect.answers.tolist()}
     if len(classes) == 2:

@@ -1,0 +1,173 @@
+"""What the flagship's regressors share: where the target lies, and answers within its bounds."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+
+from dpforest.arrays import Values
+from dpforest.export import Described
+from dpforest.export.described import Link
+from dpforest.forests.boosted_base import BoostedForest
+from dpforest.forests.boosting import BoostedTrees
+from dpforest.forests.declared import fitted
+from dpforest.forests.plan import TARGET_SHARE, Purse
+from dpforest.forests.target_look import TargetLook, look_at_target
+from dpforest.losses import Loss, Pinball, Squared
+from dpforest.losses.pinball import MEDIAN
+from dpforest.privacy.desk import Desk
+from dpforest.report.noise_runs import Chance
+
+WIDTHS = 0.75  # residuals are clipped at so many standard deviations of the target
+NEAR = 0.4  # of the targets on the smaller side of a quantile, as many as smoothing may reach
+NEARER = 0.5  # scores start so far from the median: outwards they are pulled harder than inwards
+
+
+class BoostedRegressor(RegressorMixin, BoostedForest):
+    """A boosted forest that predicts numbers; not to be used by itself."""
+
+    _least_signals: ClassVar[tuple[float, float]] = (25.0, 150.0)
+
+    target_center_: Any = fitted()
+    target_width_: Any = fitted()
+    target_deviation_: float = fitted()
+    _near_center: float = fitted()
+    _lowered: Squared | Pinball = fitted()  # the loss, of all that is being learnt
+
+    def _asked_quantiles(self) -> tuple[float, ...]:
+        """The quantiles to be learnt, from low to high; none asks for the mean."""
+        raise NotImplementedError
+
+    def from_scores(self, scores: NDArray[np.floating[Any]]) -> Values:
+        """Turn scores, shape (n_outputs, n), into targets within the declared bounds."""
+        targets = self._loss().predictions(scores, self._clipped)
+        return np.asarray(np.clip(targets, *self.schema_.target_bounds))
+
+    def _check(self, groups: Any) -> None:
+        super()._check(groups)
+        if self._trees_to_go_on_from() and self._asked_quantiles() != _quantiles(self._lowered):
+            raise ValueError(
+                "the model was fitted with another loss: continue it with the same one, or fit a "
+                "new one with warm_start=False"
+            )
+
+    def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
+        low, high = self.schema_.target_bounds
+        price = purse.price(TARGET_SHARE, among=2)
+        look = look_at_target(desk, low, high, self.n_records_, price)
+        mean, self.target_deviation_ = look.moments()
+        if quantiles := self._asked_quantiles():
+            self._lowered = _pinball(look, {*quantiles, MEDIAN})
+            self._near_center = 0.0
+        else:
+            clipped_at = WIDTHS * self.target_deviation_
+            self._lowered = Squared(
+                mean, min(high - low, clipped_at) if purse.private else high - low
+            )
+            self._near_center = look.within(self._lowered.width)
+        self._tell_units()
+        return TARGET_SHARE
+
+    def _boost(
+        self, desk: Desk, rng: np.random.Generator, share: Fraction, before: BoostedTrees | None
+    ) -> None:
+        """Learn the median beside a quantile, which it leads, and keep what was asked for."""
+        super()._boost(desk, rng, share, before)
+        if isinstance(self._lowered, Pinball):
+            asked = self._asked_quantiles()
+            kept = [self._lowered.quantiles.index(q) for q in asked]
+            self.forest_ = BoostedTrees(self.forest_.trees, self.forest_.values[:, kept])
+            self._lowered = self._lowered.only(kept)
+        self._tell_units()
+
+    def _tell_units(self) -> None:
+        loss = self._lowered
+        units = (
+            [loss.center, loss.width] if isinstance(loss, Squared) else [loss.centers, loss.widths]
+        )
+        self.target_center_, self.target_width_ = (
+            float(np.squeeze(unit)) if np.size(unit) == 1 else np.array(unit) for unit in units
+        )
+
+    def _loss(self) -> Loss:
+        return self._lowered
+
+    def _described(self) -> Described:
+        scale, center = self.target_width_, self.target_center_
+        trees, values = self.forest_.trees, self.forest_.values
+        link: Link = "number" if np.ndim(center) == 0 else "interval"
+        bounds = self.schema_.target_bounds
+        return Described(self.encoding_, trees, values, link, None, center, scale, bounds)
+
+    @property
+    def told(self) -> str:
+        """What the model answers, in a word or two."""
+        quantiles = _quantiles(self._lowered)
+        if len(quantiles) > 1:
+            return "interval"
+        named = {(): "mean", (MEDIAN,): "median"}
+        return named.get(quantiles) or f"{quantiles[0]:g} quantile"
+
+    @property
+    def score_units(self) -> tuple[float | Values, Values]:
+        """Scores are measured from the center, in widths."""
+        return self.target_width_, np.atleast_1d(self.target_center_)
+
+    def _chance(self) -> Chance:
+        if isinstance(self._lowered, Pinball):
+            # Of the median, which leads the others; nothing is known of how many are clipped.
+            return Chance(1.0, math.inf)
+        spread = self.target_deviation_ / self._lowered.width
+        return Chance(min(spread, 1.0) ** 2, spread, self._near_center)
+
+    def _facts(self) -> dict[str, Any]:
+        place = {
+            "quantiles": list(_quantiles(self._lowered)),
+            "target_center": np.asarray(self.target_center_).tolist(),
+            "target_width": np.asarray(self.target_width_).tolist(),
+            "target_deviation": self.target_deviation_,
+            "near_center": self._near_center,
+        }
+        return {**super()._facts(), **place}
+
+    def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super()._restore(facts, arrays)
+        units = facts["target_center"], facts["target_width"]
+        if facts["quantiles"]:
+            numbers = [tuple(map(float, np.atleast_1d(unit))) for unit in units]
+            self._lowered = Pinball(tuple(map(float, facts["quantiles"])), *numbers)
+        else:
+            self._lowered = Squared(*map(float, units))
+        if self.forest_.values.shape[1] != self._lowered.n_outputs:
+            raise ValueError("the leaf values do not fit the loss")
+        self._tell_units()
+        self.target_deviation_ = float(facts["target_deviation"])
+        self._near_center = float(facts["near_center"])
+
+
+def _quantiles(loss: Squared | Pinball) -> tuple[float, ...]:
+    return loss.quantiles if isinstance(loss, Pinball) else ()
+
+
+def _pinball(look: TargetLook, quantiles: set[float]) -> Pinball:
+    """The loss of some quantiles: where their scores start, and their units, from a look.
+
+    Smoothing reaches as far as some of the targets lie, at least a cell of the look and at most
+    so many deviations, as the middle of the targets shows them: noise in the tails is far away.
+    """
+    ordered = tuple(sorted(quantiles))
+    median, cell = look.quantile(MEDIAN), (look.high - look.low) / len(look.shares)
+    deviation = 0.5 * (look.quantile(0.84) - look.quantile(0.16))
+    centers, widths = [], []
+    for q in ordered:
+        near = NEAR * min(q, 1.0 - q)
+        reach = 0.5 * (look.quantile(q + near) - look.quantile(q - near))
+        reach = max(min(reach, WIDTHS * deviation), cell)
+        widths.append(2.0 * max(q, 1.0 - q) * reach)
+        centers.append(median + NEARER * (look.quantile(q) - median))
+    return Pinball(ordered, tuple(centers), tuple(widths))

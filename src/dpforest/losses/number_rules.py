@@ -1,0 +1,45 @@
+"""How forests that predict numbers are planned, whatever loss of numbers they lower."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from dpforest.losses.base import Norm, stairs
+
+
+class NumberRules:
+    """The rules of the losses whose Hessians are all 1."""
+
+    learnt: ClassVar[float] = 0.95
+    focus: ClassVar[float] = 4.0
+    memory: ClassVar[float] = 0.95
+    learnt_cuts: ClassVar[float] = 0.9
+    small_rounds: ClassVar[bool] = True
+    chosen_questions: ClassVar[bool] = True
+
+    @property
+    def largest_hessian(self) -> float:
+        """All are 1."""
+        return 1.0
+
+    def hessian_part(self, norm: Norm) -> float:
+        """Hessians only count records: most of the grid is for gradients."""
+        return 0.15
+
+    def damping(self, norm: Norm) -> float:
+        """More than classes need."""
+        return 56.0
+
+    def leaf_damping(self, norm: Norm) -> float:
+        """Two average leaves: large leaves then lead, which is smoother than small ones are."""
+        return 0.0 if norm == 1 else 2.0
+
+    def total_step(self, signal: float, norm: Norm) -> float:
+        """From 10 to 120; longer by the leaf damping, which slows every step."""
+        step = min(max(38.0 * math.pow(signal / 1000.0, 0.45), 10.0), 120.0)
+        return step if norm == 1 else 0.8 * step * (1.0 + self.leaf_damping(norm))
+
+    def depth(self, signal: float, n_features: int, any_numeric: bool, norm: Norm) -> int:
+        """From 3 to 6, whatever the norm."""
+        return stairs(signal / n_features, (5.0, 300.0, 2000.0), 3)
