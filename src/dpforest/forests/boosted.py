@@ -17,7 +17,6 @@ from dpforest.arrays import Values
 from dpforest.export import Described
 from dpforest.export.described import Link
 from dpforest.forests import parameters as checks
-from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosted_numbers import BoostedRegressor
 from dpforest.forests.boosted_rule import RuledBoosting
 from dpforest.forests.class_weights import score_shift, weigh
