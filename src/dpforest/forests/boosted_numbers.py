@@ -24,7 +24,7 @@ from dpforest.privacy.desk import Desk
 from dpforest.report.noise_runs import Chance
 
 WIDTHS = 0.75  # residuals are clipped at so many standard deviations of the target
-NEAR = 0.3  # of the targets on the smaller side of a quantile, as many as smoothing may reach
+NEAR = 0.4  # of the targets on the smaller side of a quantile, as many as smoothing may reach
 FINEST = 0.1  # of a cell of the look: below that nothing is known
 NEARER = 0.5  # scores start so far from the median: outwards they are pulled harder than inwards
 
