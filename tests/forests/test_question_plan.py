@@ -22,7 +22,6 @@ def test_questions_are_chosen_where_it_was_found_to_pay():
         (gaussian, Squared(), 5_000.0, 9),  # among few features chance finds the good ones
         (pure, Squared(), 1e6, 12),
         (gaussian, Squared(), 1e6, 9),
-        (none, Squared(), 5_000.0, 9),
         (gaussian, Logistic(), 5_000.0, 12),
         (gaussian, Softmax(4), 5_000.0, 12),
     ):
@@ -31,11 +30,19 @@ def test_questions_are_chosen_where_it_was_found_to_pay():
 
 @pytest.mark.parametrize("loss", [Squared(), Logistic(), Softmax(4)])
 def test_large_tables_wait_for_a_sign_that_choices_are_needed(loss):
-    for kind in ("gaussian", "none"):
-        questions = plan_questions(BUDGETS[kind], loss, 1e6, 12)
-        assert questions.wait
-        assert questions.n_choices > 0
-        assert (questions.share > 0) == (kind == "gaussian")
+    questions = plan_questions(BUDGETS["gaussian"], loss, 1e6, 12)
+    assert questions.wait
+    assert questions.n_choices > 0
+    assert questions.share > 0
+
+
+@pytest.mark.parametrize("n_records", [5_000.0, 1e6])
+@pytest.mark.parametrize("loss", [Squared(), Logistic(), Softmax(4)])
+def test_without_noise_choices_are_made_for_nothing(loss, n_records):
+    questions = plan_questions(BUDGETS["none"], loss, n_records, 3)
+    assert questions.n_choices > 0
+    assert questions.share == 0
+    assert not questions.wait
 
 
 @pytest.mark.parametrize("asked", [{}, {"n_trees": 3, "trees_per_round": 1}, {"n_trees": 1}])

@@ -27,6 +27,7 @@ ROOT_FEATURE = 3.6  # the root of the features is counted so often, as 13 featur
 MANY_VALUES = 1_000_000  # records times features: from here on a step costs time
 MOST_LINEAR_SIGNAL = 200.0  # with more, trees see all that a linear model sees
 MANY_RECORDS = 100_000  # from here on a look at all bins takes long
+ROOT_STEP = 0.7  # of the number of records, how far a model without noise goes
 VERY_MANY_RECORDS = 1_000_000  # from here on a round costs time that small rounds would double
 LAPLACE_SIGNAL = 0.158  # what a unit of pure epsilon is worth next to a unit of mu, in the rules
 
@@ -248,7 +249,8 @@ def plan_boosting(
     drawing = rules.learnt, rules.focus, rules.memory, rules.learnt_cuts
     if not purse.private:
         per_round = min(asked.trees_per_round or 4, n_trees)
-        rate = asked.learning_rate or min(60.0 * per_round / n_trees, 1.5)
+        way = min(max(ROOT_STEP * math.sqrt(max(n_records, 0.0)), 60.0), 300.0)
+        rate = asked.learning_rate or min(way * per_round / n_trees, 1.5)
         shape = n_trees, per_round, asked.depth or 6, rate
         return BoostingPlan(*shape, 1.0, 0.0, *drawing, deepening=asked.depth is None)
     mu = purse.total * math.sqrt(tree_share)

@@ -55,16 +55,18 @@ NO_CHOICES = QuestionPlan(Fraction(0), 0, 0)
 def plan_questions(purse: Purse, loss: Loss, n_records: float, n_features: int) -> QuestionPlan:
     """Questions are chosen where there are many features: among few, chance finds the good ones.
 
-    Not under Laplace noise, where choices would cost far more. Large tables afford choices for
+    Not under Laplace noise, where choices would cost far more; always without noise, where they
+    are for nothing. Large tables afford choices for
     any loss, and wait for a sign that they are needed: a look at all bins takes long there, and
     what is smooth does better with variety.
     """
-    if purse.pure or n_features < MANY_FEATURES:
+    if purse.pure:
         return NO_CHOICES
-    if n_records >= MANY_RECORDS:
-        return QuestionPlan(Fraction(1, 10) * purse.private, 80, levels=5, asking=0.8, wait=True)
-    if not loss.chosen_questions:
-        return NO_CHOICES
+    many = n_records >= MANY_RECORDS
     if not purse.private:
-        return QuestionPlan(Fraction(0), 300, levels=2)
-    return QuestionPlan(Fraction(15, 100), 20, levels=3)
+        return QuestionPlan(Fraction(0), 80, 5, 0.8) if many else QuestionPlan(Fraction(0), 300, 2)
+    if n_features < MANY_FEATURES:
+        return NO_CHOICES
+    if many:
+        return QuestionPlan(Fraction(1, 10), 80, levels=5, asking=0.8, wait=True)
+    return QuestionPlan(Fraction(15, 100), 20, levels=3) if loss.chosen_questions else NO_CHOICES
