@@ -25,6 +25,7 @@ from dpforest.report.noise_runs import Chance
 
 WIDTHS = 0.75  # residuals are clipped at so many standard deviations of the target
 NEAR = 0.4  # of the targets on the smaller side of a quantile, as many as smoothing may reach
+FINEST = 0.1  # of a cell of the look: below that nothing is known
 NEARER = 0.5  # scores start so far from the median: outwards they are pulled harder than inwards
 
 
@@ -157,8 +158,8 @@ def _quantiles(loss: Squared | Pinball) -> tuple[float, ...]:
 def _pinball(look: TargetLook, quantiles: set[float]) -> Pinball:
     """The loss of some quantiles: where their scores start, and their units, from a look.
 
-    Smoothing reaches as far as some of the targets lie, at least a cell of the look and at most
-    so many deviations, as the middle of the targets shows them: noise in the tails is far away.
+    Smoothing reaches as far as some of the targets lie, at least part of a cell of the look, and
+    at most so many deviations, as the middle of the targets shows them: tails may be noise.
     """
     ordered = tuple(sorted(quantiles))
     median, cell = look.quantile(MEDIAN), (look.high - look.low) / len(look.shares)
@@ -167,7 +168,7 @@ def _pinball(look: TargetLook, quantiles: set[float]) -> Pinball:
     for q in ordered:
         near = NEAR * min(q, 1.0 - q)
         reach = 0.5 * (look.quantile(q + near) - look.quantile(q - near))
-        reach = max(min(reach, WIDTHS * deviation), cell)
+        reach = max(min(reach, WIDTHS * deviation), FINEST * cell)
         widths.append(2.0 * max(q, 1.0 - q) * reach)
         centers.append(median + NEARER * (look.quantile(q) - median))
     return Pinball(ordered, tuple(centers), tuple(widths))
