@@ -188,7 +188,7 @@ class Notes:
 
 
 def standing_out(shares: Values, deviations: Values | float) -> Values:
-    """Leave out what does not stand out of the noise, where what does is nearly all there is.
+    """Leave out what does not stand out of the noise, where what does may be nearly all there is.
 
     Examples
     --------
@@ -197,8 +197,10 @@ def standing_out(shares: Values, deviations: Values | float) -> Values:
     >>> standing_out(np.array([0.4, 0.3, 0.3]), 0.2).tolist()
     [0.4, 0.3, 0.3]
     """
-    loud = np.where(shares >= LOUD_DEVIATIONS * np.asarray(deviations), shares, 0.0)
-    return loud / loud.sum() if loud.sum() >= NEARLY_ALL else shares
+    stands_out = shares >= LOUD_DEVIATIONS * np.asarray(deviations)
+    loud = np.where(stands_out, shares, 0.0)
+    doubt = float(np.linalg.norm(np.where(stands_out, deviations, 0.0)))
+    return loud / loud.sum() if loud.sum() + doubt >= NEARLY_ALL else shares
 
 
 def _asks(trees: ObliviousTrees, feature: int) -> NDArray[np.bool_]:
