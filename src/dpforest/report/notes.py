@@ -188,19 +188,24 @@ class Notes:
 
 
 def standing_out(shares: Values, deviations: Values | float) -> Values:
-    """Leave out what does not stand out of the noise, where what does may be nearly all there is.
+    """Leave out what does not stand out of the noise, where all else may be in one place.
 
     Examples
     --------
-    >>> standing_out(np.array([0.96, 0.01, 0.03]), 0.01).round(2).tolist()
-    [0.97, 0.0, 0.03]
+    >>> standing_out(np.array([0.89, 0.02, 0.09]), 0.04).round(2).tolist()
+    [1.0, 0.0, 0.0]
+    >>> standing_out(np.array([0.8, 0.01, 0.19]), 0.04).round(2).tolist()
+    [0.81, 0.0, 0.19]
     >>> standing_out(np.array([0.4, 0.3, 0.3]), 0.2).tolist()
     [0.4, 0.3, 0.3]
     """
-    stands_out = shares >= LOUD_DEVIATIONS * np.asarray(deviations)
-    loud = np.where(stands_out, shares, 0.0)
-    doubt = float(np.linalg.norm(np.where(stands_out, deviations, 0.0)))
-    return loud / loud.sum() if loud.sum() + doubt >= NEARLY_ALL else shares
+    deviations = np.broadcast_to(deviations, shares.shape)
+    loud = shares >= LOUD_DEVIATIONS * deviations
+    # In one place they may be all there is; a feature with two places may as well have more.
+    alone = loud.sum() == 1
+    kept = np.where(loud if alone else shares >= deviations, shares, 0.0)
+    doubt = deviations[loud].sum() if alone else 0.0
+    return kept / kept.sum() if shares[loud].sum() + doubt >= NEARLY_ALL else shares
 
 
 def _asks(trees: ObliviousTrees, feature: int) -> NDArray[np.bool_]:
