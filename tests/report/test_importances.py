@@ -80,12 +80,7 @@ def test_random_labels_and_constants_have_no_importance(estimator):
         (PrivateForestClassifier, 1e-6),
         (PrivateForestClassifier, 0.0),
         (PrivateForestRegressor, 1e-6),
-        pytest.param(
-            *(PrivateForestRegressor, 0.0),
-            marks=pytest.mark.xfail(
-                reason="25 trees under Laplace noise: 5 of 12 seeds let a useless feature through"
-            ),
-        ),
+        (PrivateForestRegressor, 0.0),
     ],
 )
 def test_the_flagship_finds_what_there_is(estimator, delta):
