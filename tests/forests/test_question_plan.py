@@ -15,6 +15,8 @@ BUDGETS = {"gaussian": Purse(1.0, 1e-6), "pure": Purse(1.0, 0.0), "none": Purse(
 def test_questions_are_chosen_where_it_was_found_to_pay():
     gaussian, pure, none = BUDGETS["gaussian"], BUDGETS["pure"], BUDGETS["none"]
     assert plan_questions(gaussian, Squared(), 5_000.0, 12).n_choices > 0
+    assert plan_questions(gaussian, Logistic(), 5_000.0, 20).n_choices > 0
+    assert plan_questions(gaussian, Softmax(4), 5_000.0, 20).n_choices > 0
     assert plan_questions(none, Squared(), 5_000.0, 12).n_choices > 0
     assert plan_questions(none, Squared(), 5_000.0, 12).share == 0
     for facts in (
@@ -22,8 +24,8 @@ def test_questions_are_chosen_where_it_was_found_to_pay():
         (gaussian, Squared(), 5_000.0, 9),  # among few features chance finds the good ones
         (pure, Squared(), 1e6, 12),
         (gaussian, Squared(), 1e6, 9),
-        (gaussian, Logistic(), 5_000.0, 12),
-        (gaussian, Softmax(4), 5_000.0, 12),
+        (gaussian, Logistic(), 5_000.0, 19),
+        (gaussian, Softmax(4), 5_000.0, 19),
     ):
         assert plan_questions(*facts) == NO_CHOICES
 

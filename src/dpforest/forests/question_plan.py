@@ -8,7 +8,7 @@ from fractions import Fraction
 from dpforest.forests.plan import MANY_RECORDS, BoostingPlan, Purse
 from dpforest.losses import Loss
 
-MANY_FEATURES = 10  # from here on questions are chosen: among fewer, chance finds the good ones
+FEATURES_OF_LARGE_TABLES = 10  # from here on they choose questions, whatever the loss
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,16 @@ def plan_questions(purse: Purse, loss: Loss, n_records: float, n_features: int) 
     """Questions are chosen where there are many features: among few, chance finds the good ones.
 
     Not under Laplace noise, where choices would cost far more; always without noise, where they
-    are for nothing. Large tables afford choices for
-    any loss, and wait for a sign that they are needed: a look at all bins takes long there, and
-    what is smooth does better with variety.
+    are for nothing. Large tables wait for a sign that choices are needed: a look at all bins takes
+    long there, and what is smooth does better with variety.
     """
     if purse.pure:
         return NO_CHOICES
-    many = n_records >= MANY_RECORDS
+    large = n_records >= MANY_RECORDS
     if not purse.private:
-        return QuestionPlan(Fraction(0), 80, 5, 0.8) if many else QuestionPlan(Fraction(0), 300, 2)
-    if n_features < MANY_FEATURES:
-        return NO_CHOICES
-    if many:
+        return QuestionPlan(Fraction(0), 80, 5, 0.8) if large else QuestionPlan(Fraction(0), 300, 2)
+    if large and n_features >= FEATURES_OF_LARGE_TABLES:
         return QuestionPlan(Fraction(1, 10), 80, levels=5, asking=0.8, wait=True)
-    return QuestionPlan(Fraction(15, 100), 20, levels=3) if loss.chosen_questions else NO_CHOICES
+    if not large and n_features >= loss.many_features:
+        return QuestionPlan(Fraction(15, 100), 20, levels=3)
+    return NO_CHOICES

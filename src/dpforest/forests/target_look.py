@@ -21,7 +21,8 @@ from dpforest.privacy.desk import Desk
 CELLS, FEWEST_CELLS = 64, 8
 BULK = 0.02  # of the records may lie on either side of what the second histogram covers
 STANDS_OUT = 2.0  # deviations of the noise
-CLEAR = 4.0  # deviations of the noise that an average cell is to hold
+CLEAR = 4.0  # deviations of the noise that an average cell is to hold, where quantiles are read
+HEARD = 1.0  # the same for all looks
 NARROWEST = 0.01  # the least deviation, of the range that was looked at
 
 
@@ -127,12 +128,12 @@ def cells_for(n_records: float, price: Price, steps: int) -> int:
 
     Examples
     --------
-    >>> cells_for(100_000, Gaussian(0.1), 1), cells_for(2_000, Gaussian(0.03), 1)
-    (64, 8)
+    >>> cells_for(100_000, Gaussian(0.1), 1), cells_for(1_000, Gaussian(0.03), 1)
+    (64, 16)
     """
     noise = steps / price.mu if isinstance(price, Gaussian) else 1.5 * steps / float(price.epsilon)
     cells = FEWEST_CELLS
-    while cells < CELLS and n_records >= CLEAR * noise * 2 * cells:
+    while cells < CELLS and n_records >= HEARD * noise * 2 * cells:
         cells *= 2
     return cells
 

@@ -35,8 +35,8 @@ class Loss(ABC):
     memory: ClassVar[float] = 1.0
     learnt_cuts: ClassVar[float] = 0.0
     """How features and cuts are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`."""
-    chosen_questions: ClassVar[bool] = False
-    """Whether it pays to choose questions for the trees, rather than to draw all of them."""
+    many_features: ClassVar[int] = 20
+    """From so many on it pays to choose questions for the trees, rather than to draw all."""
     small_rounds: ClassVar[bool] = False
     """Whether many rounds of few trees pay: long ways stay stable then."""
 

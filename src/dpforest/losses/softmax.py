@@ -79,8 +79,12 @@ class Softmax(Loss):
         return super().total_step(signal, norm) if norm == 1 else 160.0
 
     def depth(self, signal: float, n_features: int, any_numeric: bool, norm: Norm) -> int:
-        """By the signal of all classes together: they share the structure."""
+        """By the signal of all classes together: they share the structure.
+
+        Where there is an order, each level says less: what is smooth takes many cuts.
+        """
         if norm == 1:
             return super().depth(signal, n_features, any_numeric, norm)
         shared = signal * max(1.0, self.n_classes / 2.0)
-        return stairs(shared / n_features, (2.0, 100.0, 800.0, 1600.0), 2)
+        steps = (2.0, 50.0, 100.0, 1600.0) if any_numeric else (2.0, 100.0, 800.0, 1600.0)
+        return stairs(shared / n_features, steps, 2)
