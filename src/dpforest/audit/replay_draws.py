@@ -2,7 +2,9 @@
 
 Coins of records are secret, and never written out. The records that two tables share, which come
 first, have the same coins in both; those in which the tables differ, which come last, have coins of
-their own. Whether an odd record joins a sample is for the replay to say, one tree at a time.
+their own, or, where that is asked for, the coins of those in whose place they come: the law of a
+coin does not depend on the record. Whether an odd record joins a sample is for the replay to say,
+one tree at a time.
 """
 
 from __future__ import annotations
@@ -58,14 +60,19 @@ class RecordingDraws(Draws):
         self.script = Script()
         self.label: Callable[[], str] = str  # what is being paid for, where somebody knows
         self.interrupt_after = 0  # so many releases the fit under way is to fail, once
+        self.coupled = False  # whether odd records have the coins of those in whose place they come
         self._seats = seats
         self._joining = joining or Joining()
 
     def below(self, m: int, size: int) -> Integers:
         """Secret coins: written down with the number of records that have the same ones."""
         coins = self._coins(m, super().below(m, size))
-        self.script.coins.append((m, coins[: size - self._seats.odd(size)]))
+        self.script.coins.append((m, coins[: self._with_same_coins(size)]))
         return coins
+
+    def _with_same_coins(self, size: int) -> int:
+        """How many of so many records have the same coins in both tables."""
+        return size if self.coupled else size - self._seats.odd(size)
 
     def coins(self) -> Coins:
         """Coins that are written down, in the order of the records."""
@@ -228,7 +235,7 @@ class ForcedDraws(RecordingDraws):
         others, followed = self._next(self._followed.coins, self.script.coins)
         if others != m:
             raise PartedError("what secret coins are drawn from depends on the records")
-        common = min(len(followed), len(coins) - self._seats.odd(len(coins)))
+        common = min(len(followed), self._with_same_coins(len(coins)))
         coins[:common] = followed[:common]
         return coins
 
