@@ -65,14 +65,10 @@ class RecordingDraws(Draws):
         self._joining = joining or Joining()
 
     def below(self, m: int, size: int) -> Integers:
-        """Secret coins: written down with the number of records that have the same ones."""
+        """Secret coins, written down."""
         coins = self._coins(m, super().below(m, size))
-        self.script.coins.append((m, coins[: self._with_same_coins(size)]))
+        self.script.coins.append((m, coins.copy()))
         return coins
-
-    def _with_same_coins(self, size: int) -> int:
-        """How many of so many records have the same coins in both tables."""
-        return size if self.coupled else size - self._seats.odd(size)
 
     def coins(self) -> Coins:
         """Coins that are written down, in the order of the records."""
@@ -235,8 +231,9 @@ class ForcedDraws(RecordingDraws):
         others, followed = self._next(self._followed.coins, self.script.coins)
         if others != m:
             raise PartedError("what secret coins are drawn from depends on the records")
-        common = min(len(followed), self._with_same_coins(len(coins)))
-        coins[:common] = followed[:common]
+        odd = 0 if self.coupled else self._seats.odd(len(coins))
+        same = min(len(followed), len(coins) - odd)
+        coins[:same] = followed[:same]
         return coins
 
     def _apart(self, drawn: int) -> int:

@@ -50,14 +50,19 @@ class Play:
         self._run, self._common, self._most, self._seed = run, common, most, seed
         self.followed: Script | None = None
 
-    def fit(self, table: Table, joining: Joining | None = None) -> Record:
-        """Record a fit, or force the outputs of the one that is followed."""
+    def fit(self, table: Table, joining: Joining | None = None, again: bool = False) -> Record:
+        """Record a fit, or force the outputs of the one that is followed.
+
+        Where it is fitted ``again`` to the table that was recorded, odd records have the same coins
+        as well.
+        """
         seats = Seats(len(table.y), self._common, self._most)
         draws = (
             RecordingDraws(self._seed, seats)
             if self.followed is None
             else ForcedDraws(self._seed + 1, seats, joining or Joining(), self.followed)
         )
+        draws.coupled = again
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoGuaranteeWarning)
             warnings.simplefilter("ignore", RuntimeWarning)  # "fit failed after it had spent ..."
@@ -96,7 +101,7 @@ class Play:
                 zip(record.script.samples, other.script.samples, strict=True)
             ):
                 tells = self._mixture(record, neighbour, its, t, alone, each, leaks)
-                told = self._mixture(record, table, mine, t, Loss(), each, leaks)
+                told = self._mixture(record, table, mine, t, Loss(), each, leaks, again=True)
                 loss += Loss(tells.path - told.path, tells.up + told.down, tells.down + told.up)
         except PartedError as parted:
             return CERTAIN, [], [str(parted)]
@@ -111,6 +116,7 @@ class Play:
         alone: Loss,
         each: list[Loss],
         leaks: list[str],
+        again: bool = False,
     ) -> Loss:
         """What a tree tells of a table's odd records, over their coins, against none of them."""
         parts: list[tuple[float, Loss]] = []
@@ -118,7 +124,7 @@ class Play:
             if not any(who):
                 parts.append((chance, Loss()))
                 continue
-            fitted = self.fit(table, Joining(t, who))
+            fitted = self.fit(table, Joining(t, who), again)
             leaks += [leak for leak in _leaks(record, fitted) if leak not in leaks]
             losses = record.script.losses_to(fitted.script)
             parts.append((chance, sum(losses, Loss()) - alone))
