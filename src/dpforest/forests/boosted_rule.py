@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from dpforest.forests.binning import public_bins
-from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import BoostedTrees
+from dpforest.forests.calibrating import CalibratedBoosting
 from dpforest.forests.class_weights import WeighingClassifier
 from dpforest.forests.one_rule import CHOICE_SHARE, release_rule
 from dpforest.forests.plan import Purse, is_for_one_rule
@@ -19,7 +19,7 @@ from dpforest.privacy.desk import Desk
 from dpforest.report.noise_runs import DescentNoise
 
 
-class RuledBoosting(WeighingClassifier, BoostedForest):
+class RuledBoosting(WeighingClassifier, CalibratedBoosting):
     """A boosted classifier that may be one rule; not to be used by itself."""
 
     def _is_for_one_rule(self, desk: Desk) -> bool:
