@@ -5,13 +5,14 @@ defaults: 80 of 100 records to train, the rest to test, everything paid for, mea
 from 100,000 records on). The error is that of the most probable class: records are put into ten
 bins of equal width by its probability, and the distances between the mean probability and the share
 that is right are averaged over records. In brackets the error that honest probabilities would have
-by chance: labels are drawn from them. Tables that are not named keep their figures.
+by chance: labels are drawn from them; then the log loss. Tables that are not named keep theirs.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -26,6 +27,8 @@ from dpforest import LittleSignalWarning, PrivateForestClassifier, datasets
 EPSILONS = (0.5, 1.0, 2.0, math.inf)
 RUNS, MANY_RECORDS, RUNS_OF_MANY, BINS = 5, 100_000, 2, 10
 RESULTS = Path(__file__).parent / "calibration.json"
+PAGE = Path(__file__).parents[1] / "docs" / "flagship.md"
+PLACE = re.compile(r"(?<=<!-- calibration -->\n).*(?=<!-- end of calibration -->)", re.DOTALL)
 
 
 def measure(name: str) -> dict[str, dict[str, float]]:
@@ -78,15 +81,23 @@ def row(name: str, found: dict[str, dict[str, float]]) -> str:
     return "| " + " | ".join([f"`{name}`", *cells]) + " |"
 
 
+def page(results: dict[str, dict[str, dict[str, float]]]) -> str:
+    """The figures as a table."""
+    names = [f"epsilon = {epsilon:g}" for epsilon in EPSILONS]
+    lines = ["| | " + " | ".join(names) + " |", "|---" * (1 + len(names)) + "|"]
+    return "\n".join([*lines, *(row(name, found) for name, found in results.items()), ""])
+
+
 def main() -> None:
-    """Measure some tables, or all of classes; keep and print the figures."""
+    """Measure some tables, or all of classes; keep the figures, and write them into the page."""
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     classed = [name for name in datasets.names() if datasets.load(name).schema.target.classes]
-    print("| table | " + " | ".join(f"{e:g}" for e in EPSILONS) + " |")
     for name in sys.argv[1:] or classed:
         results[name] = measure(name)
         print(row(name, results[name]), flush=True)
-        RESULTS.write_text(json.dumps(dict(sorted(results.items())), indent=1) + "\n")
+        results = dict(sorted(results.items()))
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    PAGE.write_text(PLACE.sub(lambda _: page(results), PAGE.read_text()))
 
 
 if __name__ == "__main__":

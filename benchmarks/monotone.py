@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -23,6 +24,8 @@ from dpforest import LittleSignalWarning, PrivateForestClassifier, PrivateForest
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
 RUNS, MANY_RECORDS, RUNS_OF_MANY = 10, 100_000, 3
 RESULTS = Path(__file__).parent / "monotone.json"
+PAGE = Path(__file__).parents[1] / "docs" / "flagship.md"
+PLACE = re.compile(r"(?<=<!-- monotone -->\n).*(?=<!-- end of monotone -->)", re.DOTALL)
 
 
 def measure(name: str) -> dict[str, Any]:
@@ -55,20 +58,29 @@ def falls(found: dict[str, Any]) -> list[str]:
 
 def row(name: str, found: dict[str, Any]) -> str:
     """One table: means with their errors, and where they fall."""
-    cells = [f"{m:.4f} ({e:.4f})" for m, e in zip(found["mean"], found["error"], strict=True)]
-    return "| " + " | ".join([f"`{name}`", str(found["runs"]), *cells, ", ".join(falls(found))])
+    cells = [f"{m:.3f} ({e:.3f})" for m, e in zip(found["mean"], found["error"], strict=True)]
+    where = ", ".join(falls(found)) or "–"
+    return "| " + " | ".join([f"`{name}`", str(found["runs"]), *cells, where]) + " |"
+
+
+def page(results: dict[str, dict[str, Any]]) -> str:
+    """The figures as a table."""
+    names = ["fits", *(f"epsilon = {epsilon:g}" for epsilon in EPSILONS), "falls at"]
+    lines = ["| | " + " | ".join(names) + " |", "|---" * (1 + len(names)) + "|"]
+    return "\n".join([*lines, *(row(name, found) for name, found in results.items()), ""])
 
 
 def main() -> None:
-    """Measure some tables, or all; keep and print the figures."""
+    """Measure some tables, or all; keep the figures, and write them into the page."""
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    print("| table | fits | " + " | ".join(f"{e:g}" for e in EPSILONS) + " | falls at")
     for name in sys.argv[1:] or datasets.names():
         results[name] = measure(name)
         print(row(name, results[name]), flush=True)
-        RESULTS.write_text(json.dumps(dict(sorted(results.items())), indent=1) + "\n")
+        results = dict(sorted(results.items()))
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     falling = [name for name, found in results.items() if falls(found)]
     print(f"{len(falling)} of {len(results)} tables fall: {', '.join(falling)}")
+    PAGE.write_text(PLACE.sub(lambda _: page(results), PAGE.read_text()))
 
 
 if __name__ == "__main__":
