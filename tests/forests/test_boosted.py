@@ -349,9 +349,9 @@ def test_warm_start_goes_on_and_the_ledger_holds_both():
     model = classifier(**SMALL | {"n_estimators": 40}, warm_start=True, epsilon=0.5).fit(X, y)
     first, before = model.forest_, model.ledger_
     model.set_params(epsilon=1.0, max_depth=4).fit(X, y)
-    np.testing.assert_array_equal(
-        model.forest_.values[: first.trees.n_trees, :, : first.values.shape[2]], first.values
-    )
+    kept = model.forest_.values[: first.trees.n_trees, :, : first.values.shape[2]]
+    # How sure all trees together may be is asked anew, so theirs are the same up to one factor.
+    np.testing.assert_allclose(kept, kept.sum() / first.values.sum() * first.values, rtol=1e-4)
     # No second linear start, which is a tree a feature.
     assert model.forest_.trees.n_trees == 2 * first.trees.n_trees - X.shape[1]
     ledger = model.ledger_
