@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dpforest.arrays import Values
 from dpforest.report.explained import Explained
 from dpforest.report.moving_kernels import moved_scores
-from dpforest.report.points import draw_points
+from dpforest.tables.routing import add_leaf_values
 
 Bins = NDArray[np.uint8]
 POINTS = 1024
@@ -81,7 +81,7 @@ class Importances:
 def importances_of(model: Explained) -> Importances:
     """The importance of every feature of a released model; see the module."""
     rng = np.random.default_rng(0)
-    points, others = (draw_points(model.shares, POINTS, rng) for _ in range(2))
+    points, others = (model.law.draw(POINTS, rng) for _ in range(2))
     measure = _next_to_noise if model.null is not None else _in_pairs
     moved, signal, noise, deviation = measure(model, points, others)
     loud = (signal > noise) & (signal > LEAST_SIGNAL * moved)
@@ -110,16 +110,23 @@ def _next_to_noise(model: Explained, points: Bins, others: Bins) -> tuple[Values
     )
     squares = 0.5 * (moves[:, :, 0] ** 2).mean(axis=0)
     moved = squares[:, :n_outputs].sum(axis=1)
-    runs = n_outputs * squares[:, n_outputs:]
-    mean, noise = runs.mean(axis=1), runs.std(axis=1, ddof=1) / np.sqrt(n_outputs)
+    alone, doubt = _over_runs(n_outputs * squares[:, n_outputs:], n_outputs)
+    errors = add_leaf_values(model.forest, points, model.null)
+    told = np.einsum("ir,ijr->jr", errors, moves[:, :, 0, n_outputs:]) / POINTS
+    mean, noise = _over_runs(n_outputs * told, n_outputs)
     signal = moved - mean
     # Noise of variance `mean` in so many directions (noise / mean says how many) meets the signal.
     cross = 2.0 * np.maximum(signal, 0.0) * noise**2 / np.maximum(mean, 1e-300)
     # A forest asks again what noise spoke for at first, so noise may reach further than it should:
     # where nothing stands out beyond doubt, nothing does.
-    sure = bool((signal > DEVIATIONS_OF_THE_FIRST * noise).any())
+    sure = bool((moved - alone > DEVIATIONS_OF_THE_FIRST * doubt).any())
     reach = DEVIATIONS_OF_NOISE * noise if sure else np.full(len(noise), np.inf)
     return moved, signal, reach, np.sqrt(noise**2 + cross)
+
+
+def _over_runs(runs: Values, n_outputs: int) -> tuple[Values, Values]:
+    """The mean over runs of noise, and how far as many outputs may be off it."""
+    return runs.mean(axis=1), runs.std(axis=1, ddof=1) / np.sqrt(n_outputs)
 
 
 def _in_pairs(model: Explained, points: Bins, others: Bins) -> tuple[Values, ...]:

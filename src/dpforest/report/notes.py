@@ -92,8 +92,9 @@ class Notes:
         size = np.linalg.norm(gradients, axis=2)
         steps = np.linalg.norm(values, axis=1)
         gains = np.divide(steps, size, out=np.zeros_like(size), where=size > 0.0)
-        there = np.maximum(hessians, 0.0).astype(np.float32)
-        self.noise.append(LeafNoise(gains.astype(np.float32), there, np.full(n_trees, deviation)))
+        of_trees = np.full(n_trees, deviation), np.full(n_trees, hessian_deviation)
+        arrays = gains.astype(np.float32), hessians.astype(np.float32)
+        self.noise.append(LeafNoise(*arrays, *of_trees))
         level = np.arange(trees.feature.shape[1])[:, None]
         signs = np.where(np.arange(n_leaves) >> level & 1, 1.0, -1.0)
         whole = max(float(hessians.sum(axis=1).mean()), 1.0)
