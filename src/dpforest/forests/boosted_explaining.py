@@ -129,6 +129,7 @@ class ExplainedBoosting(ScoringBoosting):
             "leaf_hessians": self.leaf_noise_.hessians,
             "tree_deviations": self.leaf_noise_.deviations,
             "hessian_deviations": self.leaf_noise_.hessian_deviations,
+            "dampings": self.leaf_noise_.dampings,
         }
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -143,4 +144,5 @@ class ExplainedBoosting(ScoringBoosting):
             arrays["leaf_hessians"],
             arrays["tree_deviations"],
             arrays["hessian_deviations"],
+            arrays["dampings"],
         )

@@ -1,13 +1,16 @@
 """Importances one can trust: how far the released scores move with a feature, less the noise.
 
-Draw a point from the released shares of bins, and another value for one feature of it: half the
-mean squared move of the score is the variance that this feature causes, the others fixed (its
-*total effect*; what permutation importance measures, up to a factor, where features are
-independent). Noise moves scores as well, and its part is taken out, in one of two ways.
+Draw two points as records are spread (`dpforest.report.law`), and give one the value of the other
+in one feature: half the mean squared move of the score is what shuffling this feature costs, in
+squared error of the score, if the score is right. Noise moves scores as well, and its part is
+taken out, in one of two ways.
 
-Where it is known what noise does to leaves (`dpforest.report.noise_runs`), forests of nothing but
-noise say how much they move with the feature: the mean of that is subtracted, and a feature is told
-from noise when it stands out of it (by four deviations, if some feature does by twelve).
+Where it is known what noise does to leaves (`dpforest.report.noise_runs`), there are forests of
+nothing but noise. If the score is off by an error e, half the squared move is more than shuffling
+costs by the mean of e times the move of e: that is subtracted. Of a feature with nothing to do with
+the others it is all that noise does; but noise in features that go together may cancel on
+records, and shuffling sets it free, which costs. A feature is told from noise when it stands out
+of it (by three deviations, if some feature moves by twelve more than noise alone).
 
 Where all that is known is that every tree had noise of its own, the square of a sum over trees
 without the squares of single trees, the sum over pairs of different trees, holds no noise. It
@@ -31,12 +34,13 @@ Bins = NDArray[np.uint8]
 POINTS = 1024
 GROUPS = 20
 DEVIATIONS = 2.0  # on either side of a value
-DEVIATIONS_OF_NOISE = 4.0  # above its mean, beyond which it is no noise
+DEVIATIONS_OF_NOISE = 3.0  # above its mean, beyond which it is no noise
 DEVIATIONS_OF_THE_FIRST = 12.0  # which some feature must reach before any other counts
 DEVIATIONS_OF_COINS = (
     2.5  # the same for pairs; groups of trees allow for 1.4 less than a group each
 )
-LEAST_SIGNAL = 0.4  # of all moves along a feature: what noise is does not come to the last digit
+LEAST_OF_PAIRS = 0.4  # of all moves along a feature: what noise is does not come to the last digit
+LEAST_OF_MANY_TREES, MORE_OF_FEW = 0.3, 1.2  # the same next to noise; few trees average out less
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ def importances_of(model: Explained) -> Importances:
     points, others = (model.law.draw(POINTS, rng) for _ in range(2))
     measure = _next_to_noise if model.null is not None else _in_pairs
     moved, signal, noise, deviation = measure(model, points, others)
-    loud = (signal > noise) & (signal > LEAST_SIGNAL * moved)
+    loud = signal > noise
     value = np.where(loud, signal, 0.0)
     low = np.where(loud, signal - DEVIATIONS * deviation, 0.0)
     high = np.maximum(signal, 0.0) + DEVIATIONS * deviation
@@ -120,8 +124,9 @@ def _next_to_noise(model: Explained, points: Bins, others: Bins) -> tuple[Values
     # A forest asks again what noise spoke for at first, so noise may reach further than it should:
     # where nothing stands out beyond doubt, nothing does.
     sure = bool((moved - alone > DEVIATIONS_OF_THE_FIRST * doubt).any())
-    reach = DEVIATIONS_OF_NOISE * noise if sure else np.full(len(noise), np.inf)
-    return moved, signal, reach, np.sqrt(noise**2 + cross)
+    least = LEAST_OF_MANY_TREES + MORE_OF_FEW / np.sqrt(model.forest.n_trees)
+    reach = np.maximum(DEVIATIONS_OF_NOISE * noise, least * moved)
+    return moved, signal, reach if sure else reach + np.inf, np.sqrt(noise**2 + cross)
 
 
 def _over_runs(runs: Values, n_outputs: int) -> tuple[Values, Values]:
@@ -145,4 +150,5 @@ def _in_pairs(model: Explained, points: Bins, others: Bins) -> tuple[Values, ...
     of_group = 2.0 * products.sum(axis=2) - np.einsum("jgg->jg", products)
     without = (signal[:, None] - of_group) * (n_groups / (n_groups - 1)) ** 2
     deviation = np.sqrt((n_groups - 1) * without.var(axis=1))
-    return moved, signal * n_trees / max(n_trees - 1, 1), DEVIATIONS_OF_COINS * noise, deviation
+    reach = np.maximum(DEVIATIONS_OF_COINS * noise, LEAST_OF_PAIRS * moved)
+    return moved, signal * n_trees / max(n_trees - 1, 1), reach, deviation

@@ -4,7 +4,7 @@ Features go together, and shares of single bins do not say so. A leaf does: it h
 records with so many answers at once. Records are taken to come from a few latent classes, in each
 of which features are independent (Lazarsfeld and Henry 1968); what a leaf should hold follows, and
 expectation maximisation looks for the classes under which leaves hold what was released.
-Categories, missing values and features that are nearly copies of each other need no rule of their own.
+Categories, missing values and features that are nearly copies of each other need no further rule.
 
 Sums have noise of known size: a step goes from what is expected towards what was released as
 far as the noise allows, so that no sum is cut off at 0, and a prior leans every class towards the

@@ -4,7 +4,7 @@ Two kinds of noise are in a released forest: what was added to the sums of leave
 deviation, and what chance does because records are but a sample. Both are followed through the
 rounds, on points drawn as records are spread (`dpforest.report.law`): every leaf adds its own
 noise and, as boosting does, takes back part of what the noise before it has done, since that is in
-the gradients (the score's error times the Hessian). Noise is drawn as signs, which have its variance.
+the gradients (the score's error times the Hessian). Noise is drawn as signs of its variance.
 Everything here follows from released numbers, so it is free.
 """
 
@@ -26,6 +26,7 @@ from dpforest.trees.oblivious import ObliviousTrees
 
 RUNS = 24
 POINTS = 2048
+NORMAL = np.array([-1.35, -0.67, -0.32, 0.0, 0.32, 0.67, 1.35]) * 1.2  # quantiles of deviation 1
 LAST_PART = 10  # the last tenth of the trees
 LEAST_HEARD = 0.05  # of targets at both ends of a range nearly every residual is clipped
 
@@ -44,24 +45,54 @@ class LeafNoise:
         Of the noise in the gradients of a tree's leaves.
     hessian_deviations : ndarray of float64, shape (n_trees,)
         Of the noise in their Hessians.
+    dampings : ndarray of float64, shape (n_trees,)
+        What was added to a Hessian before a gradient was divided by it.
     """
 
     gains: NDArray[np.float32]
     hessians: NDArray[np.float32]
     deviations: Values
     hessian_deviations: Values
+    dampings: Values
 
     @property
     def leaf_deviations(self) -> Values:
         """The deviation of the noise in the value of each leaf."""
         return np.asarray(self.gains * self.deviations[:, None], np.float64)
 
+    def gradient_deviations(self, values: NDArray[np.float32], spread: Values) -> Values:
+        """The deviation of all noise in the gradient of each leaf, in one output.
+
+        A Hessian that noise made too small makes too much of a gradient, as if there was more of
+        it: the larger the gradient, the more. Of a gradient that is noise itself, gains tell as
+        they are, so only the part of a tree's gradients counts that is more than noise.
+
+        Parameters
+        ----------
+        values : ndarray of float32, shape (n_trees, n_outputs, n_leaves)
+            What leaves add to the scores.
+        spread : ndarray of float64, shape (n_trees, n_leaves)
+            The share of the records in each leaf.
+        """
+        gains = self.gains.astype(np.float64)
+        squares = (values**2).mean(axis=1, dtype=np.float64)
+        squares = np.divide(squares, gains**2, out=np.zeros_like(gains), where=gains > 0.0)
+        variances = self.deviations[:, None] ** 2
+        known = squares.mean(axis=1, keepdims=True)
+        meant = np.maximum(1.0 - variances / np.maximum(known, 1e-300), 0.0) * squares
+        return np.asarray(np.sqrt(variances + meant * self._shaken(spread) ** 2))
+
+    def _shaken(self, spread: Values) -> Values:
+        """The deviation of a gain for the noise in its Hessian, relative to its mean."""
+        expected = spread * self.hessians.sum(axis=1, keepdims=True, dtype=np.float64)
+        noisy = expected + NORMAL[:, None, None] * self.hessian_deviations[:, None]
+        gains = 1.0 / (np.maximum(noisy, 0.0) + np.maximum(self.dampings, 1e-30)[:, None])
+        return np.asarray(gains.std(axis=0) / gains.mean(axis=0))
+
     def fits(self, n_trees: int, n_leaves: int) -> bool:
         """Whether there is one of everything for each leaf or tree."""
-        of_leaves, of_trees = (
-            (self.gains, self.hessians),
-            (self.deviations, self.hessian_deviations),
-        )
+        of_leaves = self.gains, self.hessians
+        of_trees = self.deviations, self.hessian_deviations, self.dampings
         return all(a.shape == (n_trees, n_leaves) for a in of_leaves) and all(
             a.shape == (n_trees,) for a in of_trees
         )
@@ -72,16 +103,15 @@ class LeafNoise:
         widest = max((part.gains.shape[1] for part in rounds), default=1)
         if not rounds:
             nothing = np.zeros((0, widest), np.float32)
-            return cls(nothing, nothing, np.zeros(0), np.zeros(0))
+            return cls(nothing, nothing, np.zeros(0), np.zeros(0), np.zeros(0))
         gains, hessians = (
             np.concatenate([np.pad(a, ((0, 0), (0, widest - a.shape[1]))) for a in arrays])
             for arrays in ([p.gains for p in rounds], [p.hessians for p in rounds])
         )
-        deviations, of_hessians = (
-            np.concatenate(arrays)
-            for arrays in ([p.deviations for p in rounds], [p.hessian_deviations for p in rounds])
+        of_trees = zip(
+            *((p.deviations, p.hessian_deviations, p.dampings) for p in rounds), strict=True
         )
-        return cls(gains, hessians, deviations, of_hessians)
+        return cls(gains, hessians, *map(np.concatenate, of_trees))
 
 
 @dataclass(frozen=True)
@@ -237,8 +267,10 @@ def noise_values(
     whole = hessians.sum(axis=1, dtype=np.float64)
     last = whole[-max(1, len(whole) // LAST_PART) :].mean()
     unsure = np.minimum(last / np.maximum(whole, 1e-300), 1.0)
+    spread = np.array([np.bincount(of_tree, minlength=n_leaves) for of_tree in leaf]) / POINTS
+    deviations = noise.gradient_deviations(values[:, :, :n_leaves], spread)
     for t in range(trees.n_trees):
-        added = noise.deviations[t] * _signs(rng, n_leaves)
+        added = deviations[t][:, None] * _signs(rng, n_leaves)
         variance, heard = chance.of_residuals(scores, errors)
         of_leaves = noise.gains[t], hessians[t], unsure[t] * variance, heard
         noise_step(leaf[t], luck, *of_leaves, added, errors, steps)
