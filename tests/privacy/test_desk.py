@@ -26,7 +26,7 @@ from dpforest.privacy.counts import (
 )
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.errors import error_sums
-from dpforest.privacy.gradients import gradient_sums, linear_sums
+from dpforest.privacy.gradients import gradient_sums, gradients_by_score, linear_sums
 from dpforest.privacy.greedy_splits import Rule, choose_attributes, node_counts
 from dpforest.privacy.leaves import LeafQuestion, leaf_counts, leaf_labels, leaf_target_sums
 from dpforest.privacy.mechanisms.draws import Draws
@@ -115,6 +115,9 @@ VERBS = {
     "middle_of_target": lambda desk, kind: middle_of_target(desk, (0.0, 1.0), TENTH),
     "gradient_sums": lambda desk, kind: gradient_sums(
         desk, draw_trees(), LOSSES[kind], PRICES[kind], "trees"
+    ),
+    "gradients_by_score": lambda desk, kind: gradients_by_score(
+        desk, (0.0,), LOSSES[kind], PRICES[kind], "by score"
     ),
     "linear_sums": lambda desk, kind: linear_sums(
         desk, DESIGN, LINEAR, PRICES["gaussian"], "linear start"
