@@ -11,7 +11,7 @@ from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.desk import Desk
-from dpforest.privacy.gradients import gradient_sums, linear_sums
+from dpforest.privacy.gradients import gradient_sums, gradients_by_score, linear_sums
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records.local import LocalStore
 from dpforest.schema import NumericFeature, Schema
@@ -72,11 +72,28 @@ def test_noise_is_for_the_grid_times_the_steps(recorded_desk, protected, paid_be
 
 
 @pytest.mark.parametrize("kind", PRICES)
+def test_noise_by_score_is_for_the_grid_times_the_steps(
+    recorded_desk, protected, paid_before_read, kind
+):
+    protection, steps = protected
+    desk = recorded_desk(protection)
+    desk.encode(ENCODING, by_feature=True)
+    desk.log.clear()
+    gradients_by_score(desk, (-1.0, 0.0, 1.0), LOSSES[kind], PRICES[kind], "by score")
+    ((_, made),) = desk.draws.laws
+    assert made.sensitivity == 1024 * steps
+    assert desk.made() == [made]
+    paid_before_read(desk)
+
+
+@pytest.mark.parametrize("kind", PRICES)
 def test_a_loss_bounded_in_the_other_norm_is_refused_before_anything_is_spent(recorded_desk, kind):
     desk = recorded_desk()
     other = LOSSES["gaussian" if kind == "pure" else "pure"]
     with pytest.raises(ValueError, match="bounded in L2, a pure one in L1"):
         gradient_sums(desk, draw_trees(), other, PRICES[kind], "trees")
+    with pytest.raises(ValueError, match="bounded in L2, a pure one in L1"):
+        gradients_by_score(desk, (0.0,), other, PRICES[kind], "by score")
     assert desk.log == []
 
 

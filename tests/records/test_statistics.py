@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dpforest.losses import IntegerLoss, Logistic, Pinball, Softmax, Squared
 from dpforest.losses.number_rules import NumberRules
 from dpforest.records.blocks import Block
-from dpforest.records.gradient_sums import GradientHistograms, GradientSums
+from dpforest.records.gradient_sums import GradientHistograms, GradientsByScore, GradientSums
 from dpforest.records.shards import total_of
 from dpforest.records.statistics import BinCounts, RecordCount, TargetCounts
 from dpforest.trees.oblivious import ObliviousTrees
@@ -89,6 +89,20 @@ def test_gradient_histograms_are_those_of_a_plain_loop(name):
     for i, j in itertools.product(range(401), range(2)):
         expected[j, block.bins[i, j]] += each[i]
     np.testing.assert_array_equal(total_of(statistic, block), expected)
+
+
+@pytest.mark.parametrize("name", [name for name in LOSSES if LOSSES[name].n_outputs == 1])
+def test_gradients_by_score_are_those_of_a_plain_loop(name):
+    """A record adds what it adds to a tree, once: to the cell of its score."""
+    rng = np.random.default_rng(0)
+    loss, edges = LOSSES[name], (-0.5, 0.1, 0.1, 0.7)
+    block = draw_block(rng, loss, 401)
+    each, statistic = integers_of_each(loss, block), GradientsByScore(edges, loss)
+    expected = np.zeros((1, 5, 1, 2), np.int64)
+    for i in range(401):
+        expected[0, sum(edge < block.scores[0, i] for edge in edges)] += each[i]
+    np.testing.assert_array_equal(total_of(statistic, block), expected)
+    assert (expected[0, :, 0, 1] > 0).tolist() == [True, True, False, True, True]
 
 
 @pytest.mark.parametrize("name", LOSSES)

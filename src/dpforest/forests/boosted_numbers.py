@@ -16,7 +16,13 @@ from dpforest.export.described import Link
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.declared import fitted
-from dpforest.forests.plan import TARGET_SHARE, Purse
+from dpforest.forests.plan import NO_TREES, TARGET_SHARE, Purse
+from dpforest.forests.straightening import (
+    NOT_STRAIGHTENED,
+    expected_scores,
+    plan_straightening,
+    straightened,
+)
 from dpforest.forests.target_look import TargetLook, look_at_target
 from dpforest.losses import Loss, Pinball, Squared
 from dpforest.losses.pinball import MEDIAN
@@ -26,6 +32,7 @@ from dpforest.report.noise_runs import Chance
 WIDTHS = 0.75  # residuals are clipped at so many standard deviations of the target
 NEAR = 0.4  # of the targets on the smaller side of a quantile, as many as smoothing may reach
 FINEST = 0.1  # of a cell of the look: below that nothing is known
+BEYOND = 1.5  # what the look found, residuals may reach
 NEARER = 0.5  # scores start so far from the median: outwards they are pulled harder than inwards
 
 
@@ -38,6 +45,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
     target_width_: Any = fitted()
     target_deviation_: float = fitted()
     _near_center: float = fitted()
+    _furthest: float = fitted()  # from the center, that the look found targets
     _lowered: Squared | Pinball = fitted()  # the loss, of all that is being learnt
 
     def _asked_quantiles(self) -> tuple[float, ...]:
@@ -62,6 +70,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
         price = purse.price(TARGET_SHARE, among=2)
         look = look_at_target(desk, low, high, self.n_records_, price)
         mean, self.target_deviation_ = look.moments()
+        self._furthest = max(look.high - mean, mean - look.low)
         if quantiles := self._asked_quantiles():
             self._lowered = _pinball(look, {*quantiles, MEDIAN})
             self._near_center = 0.0
@@ -77,8 +86,23 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
     def _boost(
         self, desk: Desk, rng: np.random.Generator, share: Fraction, before: BoostedTrees | None
     ) -> None:
-        """Learn the median beside a quantile, which it leads, and keep what was asked for."""
-        super()._boost(desk, rng, share, before)
+        """Learn the median beside a quantile, which it leads, and keep what was asked for.
+
+        Answers that are means are straightened in the end (`dpforest.forests.straightening`).
+        """
+        purse = Purse(float(self.epsilon), float(self.delta))
+        straight = NOT_STRAIGHTENED
+        if isinstance(self._lowered, Squared):
+            straight = plan_straightening(purse, self.total_weight_ / desk.steps)
+        super()._boost(desk, rng, share * (1 - straight.share), before)
+        if isinstance(self._lowered, Squared) and straight.share:
+            if self.plan_ == NO_TREES:
+                desk.start_scores(1)
+                desk.add_to_scores(self.forest_.trees, self.forest_.values)
+            price = purse.price(share * straight.share)
+            scores = expected_scores(self.forest_, self.released_shares)
+            reach = min(straight.reach, BEYOND * self._furthest / self._lowered.width)
+            self._lowered = straightened(desk, self._lowered, scores, reach, price)
         if isinstance(self._lowered, Pinball):
             asked = self._asked_quantiles()
             kept = [self._lowered.quantiles.index(q) for q in asked]
@@ -133,6 +157,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
             "target_width": np.asarray(self.target_width_).tolist(),
             "target_deviation": self.target_deviation_,
             "near_center": self._near_center,
+            "furthest": self._furthest,
         }
         return {**super()._facts(), **place}
 
@@ -149,6 +174,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
         self._tell_units()
         self.target_deviation_ = float(facts["target_deviation"])
         self._near_center = float(facts["near_center"])
+        self._furthest = float(facts["furthest"])
 
 
 def _quantiles(loss: Squared | Pinball) -> tuple[float, ...]:

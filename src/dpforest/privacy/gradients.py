@@ -13,7 +13,7 @@ from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Branch, Gaussian, Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
-from dpforest.records.gradient_sums import GradientSums
+from dpforest.records.gradient_sums import GradientsByScore, GradientSums
 from dpforest.records.linear_sums import LinearSums
 from dpforest.trees.linear import LinearDesign
 from dpforest.trees.oblivious import ObliviousTrees
@@ -40,14 +40,40 @@ def gradient_sums(
     says; `dpforest.losses.integer` has the proof), so that is the sensitivity of a tree; the
     trees add up.
     """
+    noise = _noise(desk, loss, price)
+    spend = noise.spend("gradients and Hessians of the leaves", loss.gradient_unit)
+    desk.ledger.debit(Branch(label, "sequential", (spend,), times=trees.n_trees))
+    return _released(desk, GradientSums(trees, loss), noise)
+
+
+def gradients_by_score(
+    desk: Desk, edges: tuple[float, ...], loss: IntegerLoss, price: Price, label: str
+) -> GradientRelease:
+    """Noisy sums of gradients and Hessians of the records whose scores lie between two edges.
+
+    Scores follow from a record's bins and from what was released before, and so do the edges. A
+    record is in one cell and adds integers of norm at most ``loss.grid`` there, so that is the
+    sensitivity, however many cells there are.
+    """
+    noise = _noise(desk, loss, price)
+    desk.ledger.debit(noise.spend(label, loss.gradient_unit))
+    return _released(desk, GradientsByScore(edges, loss), noise)
+
+
+def _noise(desk: Desk, loss: IntegerLoss, price: Price) -> AdditiveNoise:
+    """The noise that hides a record's integers at that price."""
     private = not math.isinf(price.mu if isinstance(price, Gaussian) else price.epsilon)
     if private and isinstance(price, Gaussian) != (loss.norm == 2):
         raise ValueError("a Gaussian price needs a loss bounded in L2, a pure one in L1")
     reach = loss.grid * desk.steps
-    noise = AdditiveNoise.for_price(price, l1=reach, l2=float(reach))
-    spend = noise.spend("gradients and Hessians of the leaves", loss.gradient_unit)
-    desk.ledger.debit(Branch(label, "sequential", (spend,), times=trees.n_trees))
-    released = desk.draws.add_noise(noise, desk.total(GradientSums(trees, loss)))
+    return AdditiveNoise.for_price(price, l1=reach, l2=float(reach))
+
+
+def _released(
+    desk: Desk, sums: GradientSums | GradientsByScore, noise: AdditiveNoise
+) -> GradientRelease:
+    """The sums with noise, in units of the loss; after the debit."""
+    released, loss = desk.draws.add_noise(noise, desk.total(sums)), sums.loss
     return GradientRelease(
         released[..., 0] / loss.gradient_unit,
         released[..., 0, 1] / loss.hessian_unit,

@@ -1,4 +1,4 @@
-"""What boosting asks of records: sums of derivatives, by the leaves of trees or by bins."""
+"""What boosting asks of records: sums of derivatives, by leaves of trees, by bins or by scores."""
 
 from __future__ import annotations
 
@@ -77,6 +77,38 @@ class GradientHistograms:
             leaves[:] = piece.bins.T[: self.n_features]
 
         _add_gradients(block, self.loss, self.n_features, find, total)
+
+
+@dataclass(frozen=True)
+class GradientsByScore:
+    """The gradient and Hessian of the loss of each record, in the cell of its score.
+
+    A record adds its integers, of norm at most ``loss.grid``, to one cell.
+
+    Parameters
+    ----------
+    edges : tuple of float
+        Between the cells, in ascending order.
+    loss : IntegerLoss
+        Of one output.
+    """
+
+    edges: tuple[float, ...]
+    loss: IntegerLoss
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One tree by cells by one output by 2: gradient, Hessian."""
+        return (1, len(self.edges) + 1, self.loss.n_outputs, 2)
+
+    def add(self, block: Block, total: NDArray[np.int64]) -> None:
+        """Add the gradients and Hessians: the cells are the leaves of one tree."""
+
+        def find(piece: Block, leaves: NDArray[np.uint8]) -> None:
+            assert piece.scores is not None
+            leaves[0] = np.searchsorted(self.edges, piece.scores[0])
+
+        _add_gradients(block, self.loss, 1, find, total)
 
 
 def _add_gradients(

@@ -11,8 +11,8 @@ TREES = 50  # that are looked at before the next decision
 SHARE = 0.3  # at depth 4, of the energy of single answers
 MORE = 1.5  # so much more of it at every level, as the noise of a tree grows
 STRUCTURED = 0.5  # from this share on few questions matter, and only together
-SURE = 3.0  # standard errors
-MEMORY = 0.9  # what is left, a round later: first of all single answers are learnt
+SURE = 2.5  # standard errors
+MEMORY = 0.95  # what is left, a round later: first of all single answers are learnt
 
 
 class Deepening:

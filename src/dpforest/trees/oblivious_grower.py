@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
+from dpforest.trees.category_effects import CategoryEffects
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import FeatureBins
 
@@ -47,7 +48,7 @@ class ObliviousGrower:
     -----
     Everything it learns comes from released sums, so it is post-processing and free. The signal of
     a feature, or of a cut, is the squared contrast between the two sides of its levels, less the
-    noise in it.
+    noise in it. Which categories go together is learnt by `CategoryEffects`.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class ObliviousGrower:
         self._signal = np.zeros(len(bins))
         self._times_asked = np.zeros(len(bins))
         self._noise = 1.0
+        self._effects = CategoryEffects(bins, rng)
 
     def draw(self, n_trees: int, depth: int) -> ObliviousTrees:
         """Draw the trees of a round."""
@@ -114,6 +116,9 @@ class ObliviousGrower:
         level = np.arange(trees.feature.shape[1])[:, None]
         signs = np.where(np.arange(n_leaves) >> level & 1, 1.0, -1.0) / np.sqrt(n_leaves)
         contrast = np.array([np.einsum("tlk,l->tk", gradients, sign) for sign in signs])
+        level_of = np.nonzero(self._bins.categorical[trees.feature])
+        asked = trees.feature[level_of], trees.goes_right[level_of]
+        self._effects.learn(*asked, contrast.swapaxes(0, 1)[level_of], n_leaves, deviation)
         self._noise = deviation**2
         net = (contrast**2).mean(axis=2) - self._noise
         for known in (self._signal, self._times_asked, self._cut_signal, self._times_cut):
@@ -171,7 +176,8 @@ class ObliviousGrower:
         goes_right = bin_ > cut
         level = np.nonzero(self._bins.categorical[feature])
         if len(level[0]):
-            goes_right[level] = self._split_categories(n_values[level])
+            by_chance = self._split_categories(n_values[level])
+            goes_right[level] = self._effects.part(feature[level], by_chance)
         # Missing, unseen and beyond: a coin, the same for all bins that are no values.
         coin = self._rng.random((n_trees, depth, 1)) < 0.5
         goes_right = np.where(bin_ >= n_values[:, :, None], coin, goes_right)
