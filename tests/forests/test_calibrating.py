@@ -98,6 +98,6 @@ def test_the_factor_follows_the_excess_within_limits():
     assert factor_of(found, 1_000.0) == pytest.approx(2**0.5)
     assert factor_of(found._replace(excess=30.0), 1_000.0) == pytest.approx(2**-0.5)
     assert factor_of(found._replace(excess=900.0), 1_000.0) == 0.5
-    assert factor_of(found._replace(excess=-900.0), 1_000.0) == 4.0
+    assert factor_of(found._replace(excess=-900.0), 1_000.0) == 8.0
     # A gain that drowned in noise is no reason for an absurd step.
-    assert factor_of(found._replace(gain=-50.0), 1_000.0) <= 4.0
+    assert factor_of(found._replace(gain=-50.0), 1_000.0) <= 8.0
