@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpforest.report.noise_runs import LEAST_HEARD, Chance
+from dpforest.report.noise_runs import LEAST_HEARD, Chance, LeafNoise
 
 SCORES = np.array([[-1.2, 1.2]], np.float32)
 
@@ -22,3 +22,30 @@ def test_noise_explains_nothing():
 
 def test_all_are_heard_where_none_is_clipped():
     assert Chance(0.5).of_residuals(SCORES, np.zeros((2, 3))) == (0.5, 1.0)
+
+
+def leaf_noise(hessian_deviation, gradient=500.0):
+    """Two trees of two leaves: one has a gradient far above the noise, the other none."""
+    gains = np.full((2, 2), 0.01, np.float32)
+    values = np.zeros((2, 1, 2), np.float32)
+    values[0, 0] = -0.01 * gradient, 0.01 * gradient
+    of_trees = np.full(2, 10.0), np.full(2, hessian_deviation), np.full(2, 50.0)
+    return LeafNoise(gains, np.full((2, 2), 50.0, np.float32), *of_trees), values
+
+
+def test_noise_in_hessians_shakes_what_is_meant():
+    """A gain off by a tenth makes the gradient off by a tenth, and noise none the louder."""
+    spread = np.full((2, 2), 0.5)
+    noise, values = leaf_noise(0.0)
+    np.testing.assert_allclose(noise.gradient_deviations(values, spread), 10.0)
+    noise, values = leaf_noise(10.0)
+    shaken = noise.gradient_deviations(values, spread)
+    np.testing.assert_allclose(shaken[0], np.hypot(10.0, 500.0 * 10.0 / (50.0 + 50.0)), rtol=0.1)
+    np.testing.assert_allclose(shaken[1], 10.0)
+
+
+def test_arrays_of_another_size_do_not_fit():
+    noise, _ = leaf_noise(1.0)
+    assert noise.fits(2, 2)
+    assert not noise.fits(2, 4)
+    assert not noise.fits(3, 2)

@@ -288,7 +288,7 @@ class BoostedForest(MonotoneBoosting):
         self.forest_ = BoostedTrees(trees, arrays["values"].astype(np.float32))
         self.forest_.refuse_misfits(self.n_features_in_)
         grown = self.forest_.trees[self._n_linear_trees :]
-        if self.leaf_noise_.leaf_deviations.shape != (self._n_grown, grown.n_leaves):
+        if not self.leaf_noise_.fits(self._n_grown, grown.n_leaves):
             raise ValueError("the noise does not fit the leaves")
 
 

@@ -16,6 +16,7 @@ from dpforest.forests.declared import fitted
 from dpforest.losses import Loss
 from dpforest.report import Contributions, contributions, plot_effect
 from dpforest.report.explained import Explained
+from dpforest.report.law import Law, law_of_leaves
 from dpforest.report.noise_runs import Chance, DescentNoise, LeafNoise, Start, noise_values
 from dpforest.report.notes import Notes
 from dpforest.trees.linear import LinearDesign
@@ -36,6 +37,13 @@ class ExplainedBoosting(ScoringBoosting):
         """The share of the records in each bin of each feature, as far as released numbers say."""
         return tuple(shares for shares in self.bin_shares_ if shares is not None)
 
+    @property
+    def released_law(self) -> Law:
+        """How records spread over bins, all features together, as far as released numbers say."""
+        noise = self.leaf_noise_
+        trees = self.forest_.trees[self._n_linear_trees :]
+        return law_of_leaves(trees, noise.hessians, noise.hessian_deviations, self.released_shares)
+
     def _keep_notes(self, notes: Notes, earlier: list[LeafNoise]) -> None:
         """Keep what explanations need; nothing here may fail, as the budget is spent."""
         self.leaf_noise_ = LeafNoise.stack([*earlier, *notes.noise])
@@ -50,8 +58,11 @@ class ExplainedBoosting(ScoringBoosting):
 
     def noise_forest(self) -> BoostedTrees:
         """The same trees, had they learnt from noise alone: an output for each of some runs."""
+        return self._noise_forest(self.released_law)
+
+    def _noise_forest(self, law: Law) -> BoostedTrees:
         first, forest, noise = self._n_linear_trees, self.forest_, self.leaf_noise_
-        grown, shares = forest.trees[first:], self.released_shares
+        grown = forest.trees[first:]
         if not noise.deviations.any() and self._start_noise is None:
             # Without noise there is nothing to compare with.
             return BoostedTrees(forest.trees, np.zeros_like(forest.values[:, :1]).repeat(2, axis=1))
@@ -61,7 +72,7 @@ class ExplainedBoosting(ScoringBoosting):
             runs.append(self._noise_of_start(self._start_noise))
             start = Start(runs[0].trees, forest.values[:first], runs[0].values)
         released = grown, forest.values[first:]
-        values = noise_values(*released, noise, shares, self._chance(), start)
+        values = noise_values(*released, noise, law, self._chance(), start)
         return BoostedTrees.stack([*runs, BoostedTrees(grown, values)])
 
     def _noise_of_start(self, noise: DescentNoise) -> BoostedTrees:
@@ -72,13 +83,13 @@ class ExplainedBoosting(ScoringBoosting):
         return BoostedTrees(trees, values.astype(np.float32))
 
     def _explained(self) -> Explained:
-        trees = self.forest_.trees
+        trees, law = self.forest_.trees, self.released_law
         return Explained(
             self.schema_.feature_names,
             unfold(trees),
             leaf_table(trees, self.forest_.values),
-            self.released_shares,
-            leaf_table(trees, self.noise_forest().values),
+            law,
+            leaf_table(trees, self._noise_forest(law).values),
         )
 
     @property
@@ -117,6 +128,8 @@ class ExplainedBoosting(ScoringBoosting):
             "leaf_gains": self.leaf_noise_.gains,
             "leaf_hessians": self.leaf_noise_.hessians,
             "tree_deviations": self.leaf_noise_.deviations,
+            "hessian_deviations": self.leaf_noise_.hessian_deviations,
+            "dampings": self.leaf_noise_.dampings,
         }
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -127,5 +140,9 @@ class ExplainedBoosting(ScoringBoosting):
         if [len(shares) for shares in facts["bin_shares"]] != self.encoding_.n_bins.tolist():
             raise ValueError("the shares do not fit the bins")
         self.leaf_noise_ = LeafNoise(
-            arrays["leaf_gains"], arrays["leaf_hessians"], arrays["tree_deviations"]
+            arrays["leaf_gains"],
+            arrays["leaf_hessians"],
+            arrays["tree_deviations"],
+            arrays["hessian_deviations"],
+            arrays["dampings"],
         )

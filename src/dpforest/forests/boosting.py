@@ -122,7 +122,8 @@ def boost(
         values = loss.loss.moves(leaf_values(release, plan))
         values = values if monotone is None else monotone.project(trees, values)
         if notes is not None:
-            notes.learn(trees, values, release, noise_of_hessians)
+            damping = _damping(plan, release.hessians.shape[1])
+            notes.learn(trees, values, release, noise_of_hessians, damping)
         desk.add_to_scores(trees, values)
         rounds.append(BoostedTrees(trees, values))
     return BoostedTrees.stack(rounds)
@@ -131,10 +132,14 @@ def boost(
 def leaf_values(release: GradientRelease, plan: BoostingPlan) -> NDArray[np.float32]:
     """Newton steps, damped by the known noise, clipped, and averaged over the round's trees."""
     hessians = np.maximum(release.hessians, 0.0)[:, :, None]
-    damping = plan.damping + plan.leaf_damping / hessians.shape[1]
-    steps = np.clip(-release.gradients / (hessians + damping), -LARGEST_STEP, LARGEST_STEP)
+    divisors = hessians + _damping(plan, hessians.shape[1])
+    steps = np.clip(-release.gradients / divisors, -LARGEST_STEP, LARGEST_STEP)
     steps *= plan.learning_rate / len(steps)
     return np.ascontiguousarray(steps.transpose(0, 2, 1), np.float32)
+
+
+def _damping(plan: BoostingPlan, n_leaves: int) -> float:
+    return plan.damping + plan.leaf_damping / n_leaves
 
 
 def _centred(release: GradientRelease) -> GradientRelease:

@@ -30,6 +30,7 @@ from dpforest.privacy.leaves import LeafQuestion, leaf_counts
 from dpforest.privacy.populations import Cells
 from dpforest.privacy.workloads import Answers, Question, answer_workloads
 from dpforest.report.explained import Explained
+from dpforest.report.law import Law
 from dpforest.report.leaf_shares import noise_of_counts, shared_chance, shares_of_leaves
 from dpforest.tables.folded import FoldedEncoding
 from dpforest.tables.routing import add_leaf_values
@@ -200,7 +201,9 @@ class MatrixForestClassifier(MatrixForest):
         ]
         table = class_votes(counts, deviations, self.prior_, self.voting) / forest.n_trees
         null_table = np.column_stack(null) / forest.n_trees
-        return Explained(self.schema_.feature_names, forest, table, shares, null_table)
+        return Explained(
+            self.schema_.feature_names, forest, table, Law.independent(shares), null_table
+        )
 
     def _check(self, groups: Any) -> None:
         super()._check(groups)

@@ -15,6 +15,7 @@ from dpforest.forests.declared import fitted
 from dpforest.forests.files import named, of_group
 from dpforest.forests.lazy import also_of_sources
 from dpforest.report.explained import Explained, even_shares
+from dpforest.report.law import Law
 from dpforest.report.leaf_shares import shares_of_leaves
 from dpforest.tables.routing import add_leaf_values
 from dpforest.trees.structure import Forest
@@ -44,7 +45,8 @@ class TreeForest(PrivateEstimator):
         known = (
             even_shares(*bins) if counts is None else shares_of_leaves(self.forest_, counts, *bins)
         )
-        return Explained(self.schema_.feature_names, self.forest_, table, known, null=None)
+        law = Law.independent(known)
+        return Explained(self.schema_.feature_names, self.forest_, table, law, null=None)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {**named("forest", self.forest_.to_arrays()), "leaf_values": self.leaf_values_}

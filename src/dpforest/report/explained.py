@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
+from dpforest.report.law import Law
 from dpforest.trees.structure import Forest
 
 
@@ -23,8 +24,8 @@ class Explained:
         Trees whose leaves add up to the scores.
     table : ndarray of float64, shape (n_leaves, n_outputs)
         What each leaf adds.
-    shares : tuple of arrays
-        The share of the records in each bin of each feature, missing and unseen included.
+    law : Law
+        How records spread over bins, missing and unseen included.
     null : ndarray of float64, shape (n_leaves, n_runs), or None
         What leaves would add if there was nothing to learn, in one output; None where nobody knows,
         and all that is known is that trees have noise of their own.
@@ -33,7 +34,7 @@ class Explained:
     names: tuple[str, ...]
     forest: Forest
     table: Values
-    shares: tuple[Values, ...]
+    law: Law
     null: Values | None
 
 

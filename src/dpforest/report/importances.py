@@ -1,13 +1,16 @@
 """Importances one can trust: how far the released scores move with a feature, less the noise.
 
-Draw a point from the released shares of bins, and another value for one feature of it: half the
-mean squared move of the score is the variance that this feature causes, the others fixed (its
-*total effect*; what permutation importance measures, up to a factor, where features are
-independent). Noise moves scores as well, and its part is taken out, in one of two ways.
+Draw two points as records are spread (`dpforest.report.law`), and give one the value of the other
+in one feature: half the mean squared move of the score is what shuffling this feature costs, in
+squared error of the score, if the score is right. Noise moves scores as well, and its part is
+taken out, in one of two ways.
 
-Where it is known what noise does to leaves (`dpforest.report.noise_runs`), forests of nothing but
-noise say how much they move with the feature: the mean of that is subtracted, and a feature is told
-from noise when it stands out of it (by four deviations, if some feature does by twelve).
+Where it is known what noise does to leaves (`dpforest.report.noise_runs`), there are forests of
+nothing but noise. If the score is off by an error e, half the squared move is more than shuffling
+costs by the mean of e times the move of e: that is subtracted. Of a feature with nothing to do with
+the others it is all that noise does; but noise in features that go together may cancel on
+records, and shuffling sets it free, which costs. A feature is told from noise when it stands out
+of it (by three deviations, if some feature moves by twelve more than noise alone).
 
 Where all that is known is that every tree had noise of its own, the square of a sum over trees
 without the squares of single trees, the sum over pairs of different trees, holds no noise. It
@@ -25,18 +28,19 @@ from numpy.typing import NDArray
 from dpforest.arrays import Values
 from dpforest.report.explained import Explained
 from dpforest.report.moving_kernels import moved_scores
-from dpforest.report.points import draw_points
+from dpforest.tables.routing import add_leaf_values
 
 Bins = NDArray[np.uint8]
 POINTS = 1024
 GROUPS = 20
 DEVIATIONS = 2.0  # on either side of a value
-DEVIATIONS_OF_NOISE = 4.0  # above its mean, beyond which it is no noise
+DEVIATIONS_OF_NOISE = 3.0  # above its mean, beyond which it is no noise
 DEVIATIONS_OF_THE_FIRST = 12.0  # which some feature must reach before any other counts
 DEVIATIONS_OF_COINS = (
     2.5  # the same for pairs; groups of trees allow for 1.4 less than a group each
 )
-LEAST_SIGNAL = 0.4  # of all moves along a feature: what noise is does not come to the last digit
+LEAST_OF_PAIRS = 0.4  # of all moves along a feature: what noise is does not come to the last digit
+LEAST_OF_MANY_TREES, MORE_OF_FEW = 0.3, 1.2  # the same next to noise; few trees average out less
 
 
 @dataclass(frozen=True)
@@ -81,10 +85,10 @@ class Importances:
 def importances_of(model: Explained) -> Importances:
     """The importance of every feature of a released model; see the module."""
     rng = np.random.default_rng(0)
-    points, others = (draw_points(model.shares, POINTS, rng) for _ in range(2))
+    points, others = (model.law.draw(POINTS, rng) for _ in range(2))
     measure = _next_to_noise if model.null is not None else _in_pairs
     moved, signal, noise, deviation = measure(model, points, others)
-    loud = (signal > noise) & (signal > LEAST_SIGNAL * moved)
+    loud = signal > noise
     value = np.where(loud, signal, 0.0)
     low = np.where(loud, signal - DEVIATIONS * deviation, 0.0)
     high = np.maximum(signal, 0.0) + DEVIATIONS * deviation
@@ -110,16 +114,24 @@ def _next_to_noise(model: Explained, points: Bins, others: Bins) -> tuple[Values
     )
     squares = 0.5 * (moves[:, :, 0] ** 2).mean(axis=0)
     moved = squares[:, :n_outputs].sum(axis=1)
-    runs = n_outputs * squares[:, n_outputs:]
-    mean, noise = runs.mean(axis=1), runs.std(axis=1, ddof=1) / np.sqrt(n_outputs)
+    alone, doubt = _over_runs(n_outputs * squares[:, n_outputs:], n_outputs)
+    errors = add_leaf_values(model.forest, points, model.null)
+    told = np.einsum("ir,ijr->jr", errors, moves[:, :, 0, n_outputs:]) / POINTS
+    mean, noise = _over_runs(n_outputs * told, n_outputs)
     signal = moved - mean
     # Noise of variance `mean` in so many directions (noise / mean says how many) meets the signal.
     cross = 2.0 * np.maximum(signal, 0.0) * noise**2 / np.maximum(mean, 1e-300)
     # A forest asks again what noise spoke for at first, so noise may reach further than it should:
     # where nothing stands out beyond doubt, nothing does.
-    sure = bool((signal > DEVIATIONS_OF_THE_FIRST * noise).any())
-    reach = DEVIATIONS_OF_NOISE * noise if sure else np.full(len(noise), np.inf)
-    return moved, signal, reach, np.sqrt(noise**2 + cross)
+    sure = bool((moved - alone > DEVIATIONS_OF_THE_FIRST * doubt).any())
+    least = LEAST_OF_MANY_TREES + MORE_OF_FEW / np.sqrt(model.forest.n_trees)
+    reach = np.maximum(DEVIATIONS_OF_NOISE * noise, least * moved)
+    return moved, signal, reach if sure else reach + np.inf, np.sqrt(noise**2 + cross)
+
+
+def _over_runs(runs: Values, n_outputs: int) -> tuple[Values, Values]:
+    """The mean over runs of noise, and how far as many outputs may be off it."""
+    return runs.mean(axis=1), runs.std(axis=1, ddof=1) / np.sqrt(n_outputs)
 
 
 def _in_pairs(model: Explained, points: Bins, others: Bins) -> tuple[Values, ...]:
@@ -138,4 +150,5 @@ def _in_pairs(model: Explained, points: Bins, others: Bins) -> tuple[Values, ...
     of_group = 2.0 * products.sum(axis=2) - np.einsum("jgg->jg", products)
     without = (signal[:, None] - of_group) * (n_groups / (n_groups - 1)) ** 2
     deviation = np.sqrt((n_groups - 1) * without.var(axis=1))
-    return moved, signal * n_trees / max(n_trees - 1, 1), DEVIATIONS_OF_COINS * noise, deviation
+    reach = np.maximum(DEVIATIONS_OF_COINS * noise, LEAST_OF_PAIRS * moved)
+    return moved, signal * n_trees / max(n_trees - 1, 1), reach, deviation

@@ -2,9 +2,9 @@
 
 Two kinds of noise are in a released forest: what was added to the sums of leaves, of known
 deviation, and what chance does because records are but a sample. Both are followed through the
-rounds, on points drawn from the released shares of bins: every leaf adds its own noise and, as
-boosting does, takes back part of what the noise before it has done, since that is in the gradients
-(the score's error times the Hessian). Noise is drawn as signs, which have its variance.
+rounds, on points drawn as records are spread (`dpforest.report.law`): every leaf adds its own
+noise and, as boosting does, takes back part of what the noise before it has done, since that is in
+the gradients (the score's error times the Hessian). Noise is drawn as signs of its variance.
 Everything here follows from released numbers, so it is free.
 """
 
@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
+from dpforest.report.law import Law
 from dpforest.report.noise_kernels import noise_step
-from dpforest.report.points import draw_points
 from dpforest.tables.routing import add_tree_values
 from dpforest.tables.routing_kernels import find_oblivious_leaves
 from dpforest.trees.linear import LinearDesign
@@ -26,6 +26,7 @@ from dpforest.trees.oblivious import ObliviousTrees
 
 RUNS = 24
 POINTS = 2048
+NORMAL = np.array([-1.35, -0.67, -0.32, 0.0, 0.32, 0.67, 1.35]) * 1.2  # quantiles of deviation 1
 LAST_PART = 10  # the last tenth of the trees
 LEAST_HEARD = 0.05  # of targets at both ends of a range nearly every residual is clipped
 
@@ -39,19 +40,62 @@ class LeafNoise:
     gains : ndarray of float32, shape (n_trees, n_leaves)
         What a unit of the gradient adds to the value of a leaf.
     hessians : ndarray of float32, shape (n_trees, n_leaves)
-        The Hessian of each leaf, at least 0.
+        The released Hessian of each leaf, as it is: noise may have made it negative.
     deviations : ndarray of float64, shape (n_trees,)
         Of the noise in the gradients of a tree's leaves.
+    hessian_deviations : ndarray of float64, shape (n_trees,)
+        Of the noise in their Hessians.
+    dampings : ndarray of float64, shape (n_trees,)
+        What was added to a Hessian before a gradient was divided by it.
     """
 
     gains: NDArray[np.float32]
     hessians: NDArray[np.float32]
     deviations: Values
+    hessian_deviations: Values
+    dampings: Values
 
     @property
     def leaf_deviations(self) -> Values:
         """The deviation of the noise in the value of each leaf."""
         return np.asarray(self.gains * self.deviations[:, None], np.float64)
+
+    def gradient_deviations(self, values: NDArray[np.float32], spread: Values) -> Values:
+        """The deviation of all noise in the gradient of each leaf, in one output.
+
+        A Hessian that noise made too small makes too much of a gradient, as if there was more of
+        it: the larger the gradient, the more. Of a gradient that is noise itself, gains tell as
+        they are, so only the part of a tree's gradients counts that is more than noise.
+
+        Parameters
+        ----------
+        values : ndarray of float32, shape (n_trees, n_outputs, n_leaves)
+            What leaves add to the scores.
+        spread : ndarray of float64, shape (n_trees, n_leaves)
+            The share of the records in each leaf.
+        """
+        gains = self.gains.astype(np.float64)
+        squares = (values**2).mean(axis=1, dtype=np.float64)
+        squares = np.divide(squares, gains**2, out=np.zeros_like(gains), where=gains > 0.0)
+        variances = self.deviations[:, None] ** 2
+        known = squares.mean(axis=1, keepdims=True)
+        meant = np.maximum(1.0 - variances / np.maximum(known, 1e-300), 0.0) * squares
+        return np.asarray(np.sqrt(variances + meant * self._shaken(spread) ** 2))
+
+    def _shaken(self, spread: Values) -> Values:
+        """The deviation of a gain for the noise in its Hessian, relative to its mean."""
+        expected = spread * self.hessians.sum(axis=1, keepdims=True, dtype=np.float64)
+        noisy = expected + NORMAL[:, None, None] * self.hessian_deviations[:, None]
+        gains = 1.0 / (np.maximum(noisy, 0.0) + np.maximum(self.dampings, 1e-30)[:, None])
+        return np.asarray(gains.std(axis=0) / gains.mean(axis=0))
+
+    def fits(self, n_trees: int, n_leaves: int) -> bool:
+        """Whether there is one of everything for each leaf or tree."""
+        of_leaves = self.gains, self.hessians
+        of_trees = self.deviations, self.hessian_deviations, self.dampings
+        return all(a.shape == (n_trees, n_leaves) for a in of_leaves) and all(
+            a.shape == (n_trees,) for a in of_trees
+        )
 
     @classmethod
     def stack(cls, rounds: Sequence[LeafNoise]) -> LeafNoise:
@@ -59,12 +103,15 @@ class LeafNoise:
         widest = max((part.gains.shape[1] for part in rounds), default=1)
         if not rounds:
             nothing = np.zeros((0, widest), np.float32)
-            return cls(nothing, nothing, np.zeros(0))
+            return cls(nothing, nothing, np.zeros(0), np.zeros(0), np.zeros(0))
         gains, hessians = (
             np.concatenate([np.pad(a, ((0, 0), (0, widest - a.shape[1]))) for a in arrays])
             for arrays in ([p.gains for p in rounds], [p.hessians for p in rounds])
         )
-        return cls(gains, hessians, np.concatenate([part.deviations for part in rounds]))
+        of_trees = zip(
+            *((p.deviations, p.hessian_deviations, p.dampings) for p in rounds), strict=True
+        )
+        return cls(gains, hessians, *map(np.concatenate, of_trees))
 
 
 @dataclass(frozen=True)
@@ -182,7 +229,7 @@ def noise_values(
     trees: ObliviousTrees,
     values: NDArray[np.float32],
     noise: LeafNoise,
-    shares: tuple[Values, ...],
+    law: Law,
     chance: Chance,
     start: Start | None = None,
 ) -> NDArray[np.float32]:
@@ -194,8 +241,8 @@ def noise_values(
     values : ndarray of float32, shape (n_trees, n_outputs, n_leaves)
         What the leaves add to the scores of the released model.
     noise : LeafNoise
-    shares : tuple of arrays
-        Of the records in each bin of each feature.
+    law : Law
+        How records spread over bins.
     chance : Chance
     start : Start, optional
         The trees that were there before.
@@ -204,7 +251,7 @@ def noise_values(
     if not trees.n_trees:
         return found
     rng = np.random.default_rng(0)
-    points = np.asfortranarray(draw_points(shares, POINTS, rng))
+    points = np.asfortranarray(law.draw(POINTS, rng))
     leaf = np.empty((trees.n_trees, POINTS), np.uint8)
     find_oblivious_leaves(points.T, trees.routing_arrays, leaf)
     n_leaves = noise.gains.shape[1]
@@ -216,13 +263,16 @@ def noise_values(
     errors, luck = np.ascontiguousarray(before.T, np.float64), _signs(rng, POINTS)
     steps = np.empty((n_leaves, RUNS))
     # Chance is what the last trees still saw: a model that grew sure has explained the rest.
-    whole = noise.hessians.sum(axis=1, dtype=np.float64)
+    hessians = np.maximum(noise.hessians, 0.0)
+    whole = hessians.sum(axis=1, dtype=np.float64)
     last = whole[-max(1, len(whole) // LAST_PART) :].mean()
     unsure = np.minimum(last / np.maximum(whole, 1e-300), 1.0)
+    spread = np.array([np.bincount(of_tree, minlength=n_leaves) for of_tree in leaf]) / POINTS
+    deviations = noise.gradient_deviations(values[:, :, :n_leaves], spread)
     for t in range(trees.n_trees):
-        added = noise.deviations[t] * _signs(rng, n_leaves)
+        added = deviations[t][:, None] * _signs(rng, n_leaves)
         variance, heard = chance.of_residuals(scores, errors)
-        of_leaves = noise.gains[t], noise.hessians[t], unsure[t] * variance, heard
+        of_leaves = noise.gains[t], hessians[t], unsure[t] * variance, heard
         noise_step(leaf[t], luck, *of_leaves, added, errors, steps)
         found[t] = steps.T
         scores += values[t][:, leaf[t]]

@@ -75,6 +75,7 @@ class Notes:
         values: NDArray[np.float32],
         release: GradientRelease,
         hessian_deviation: float,
+        damping: float,
     ) -> None:
         """Take note of a round.
 
@@ -86,14 +87,17 @@ class Notes:
         release : GradientRelease
         hessian_deviation : float
             Of the noise in a released Hessian.
+        damping : float
+            What was added to Hessians before gradients were divided by them.
         """
         gradients, hessians, deviation = release
         n_trees, n_leaves = hessians.shape
         size = np.linalg.norm(gradients, axis=2)
         steps = np.linalg.norm(values, axis=1)
         gains = np.divide(steps, size, out=np.zeros_like(size), where=size > 0.0)
-        there = np.maximum(hessians, 0.0).astype(np.float32)
-        self.noise.append(LeafNoise(gains.astype(np.float32), there, np.full(n_trees, deviation)))
+        arrays = gains.astype(np.float32), hessians.astype(np.float32)
+        of_trees = (np.full(n_trees, x) for x in (deviation, hessian_deviation, damping))
+        self.noise.append(LeafNoise(*arrays, *of_trees))
         level = np.arange(trees.feature.shape[1])[:, None]
         signs = np.where(np.arange(n_leaves) >> level & 1, 1.0, -1.0)
         whole = max(float(hessians.sum(axis=1).mean()), 1.0)
