@@ -24,6 +24,9 @@ from dpforest.privacy.accounts.spends import Gaussian, Price, Pure
 from dpforest.privacy.desk import Desk
 from dpforest.report.noise_runs import DescentNoise
 
+CALIBRATION_SHARE = Fraction(6, 100)  # of what is left for a rule that was tried
+TYPICAL_EXCESS_OF_RULES = 0.2  # margins are small, where a rule is nearly always right
+
 
 class RuledBoosting(WeighingClassifier, CalibratedBoosting):
     """A boosted classifier that may be one rule; not to be used by itself."""
@@ -45,18 +48,22 @@ class RuledBoosting(WeighingClassifier, CalibratedBoosting):
         self._keep_bins(public_bins(self.schema_))
         desk.encode(self.encoding_, by_feature=True)
         known = self.encoding_.feature_bins, self.bin_weights_, len(self.schema_.classes)
+        price, aside = None, CALIBRATION_SHARE * (share - trial)
         if trial:
             share -= trial
             if not is_nearly_always_right(try_rule(desk, *known, purse.price(trial), rng)):
                 return share
+            price = purse.price(share - aside)
         share -= self._look_at_target(desk, purse)
-        rule = release_rule(desk, *known, self._all_that_is_left(purse, share), rng)
+        rule = release_rule(desk, *known, price or self._all_that_is_left(purse, share), rng)
         self._clipped = True
         # A choice is no sum with noise in it: there is none to compare a rule with.
         self._start_noise = DescentNoise(0.0, 0.0)
         self._n_linear_trees = rule.trees.n_trees
         held = self._monotone().project(rule.trees, rule.values)
         self._keep_only(BoostedTrees(rule.trees, held))
+        if trial:
+            self._calibrate(desk, purse.price(aside), TYPICAL_EXCESS_OF_RULES)
         return Fraction(0)
 
     def _all_that_is_left(self, purse: Purse, share: Fraction) -> Price:

@@ -15,16 +15,16 @@ import numpy as np
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.plan import NO_TREES, Purse
-from dpforest.privacy.accounts.spends import Gaussian
+from dpforest.privacy.accounts.spends import Gaussian, Price
 from dpforest.privacy.confidence import Confidence, confidence_sums
 from dpforest.privacy.desk import Desk
 
 FEWEST_RECORDS = 1_000.0  # with fewer, the model knows its records too well to be judged by them
 MOST_SHARE = Fraction(2, 100)  # of the budget
 WANTED, WORST = 0.005, 0.03  # noise in the mean excess: what is paid for, and when it is no use
-TYPICAL_EXCESS = 0.05  # before anything is known
+TYPICAL_EXCESS = 0.05  # of a forest, before anything is known
 LEAST_GAIN = 0.02  # of the mean probability, when scores are doubled
-MOST_HALVINGS, MOST_DOUBLINGS = 1.0, 2.0
+MOST_HALVINGS, MOST_DOUBLINGS = 1.0, 3.0
 
 
 def calibration_share(purse: Purse, n_records: float) -> Fraction:
@@ -44,10 +44,11 @@ def calibration_share(purse: Purse, n_records: float) -> Fraction:
     return share if wanted < MOST_SHARE * Fraction(WORST / WANTED) ** 2 else Fraction(0)
 
 
-def factor_of(found: Confidence, n_records: float) -> float:
+def factor_of(found: Confidence, n_records: float, typical: float = TYPICAL_EXCESS) -> float:
     """What scores are to be multiplied by, so that the model is as sure as it is right.
 
-    Doubling the scores gains so much; what noise may have done is left out.
+    Doubling the scores gains so much; what noise may have done, next to a typical excess, is left
+    out.
 
     Examples
     --------
@@ -56,8 +57,8 @@ def factor_of(found: Confidence, n_records: float) -> float:
     >>> factor_of(Confidence(-50.0, 50.0, 1e9), 1_000.0)
     1.0
     """
-    typical = (TYPICAL_EXCESS * n_records) ** 2
-    heard = typical / (typical + found.deviation**2)
+    expected = (typical * n_records) ** 2
+    heard = expected / (expected + found.deviation**2)
     doublings = -heard * found.excess / max(found.gain, LEAST_GAIN * n_records)
     return float(2.0 ** np.clip(doublings, -MOST_HALVINGS, MOST_DOUBLINGS))
 
@@ -76,12 +77,16 @@ class CalibratedBoosting(BoostedForest):
         aside = share * calibration_share(purse, self.total_weight_ / desk.steps)
         super()._boost(desk, rng, share - aside, before)
         if aside:
-            if self.plan_ == NO_TREES:  # the scores are still those of the last step
-                desk.start_scores(self._loss().n_outputs)
-                desk.add_to_scores(self.forest_.trees, self.forest_.values)
-            price = purse.price(aside)
-            assert isinstance(price, Gaussian)
-            self._multiply_scores(factor_of(confidence_sums(desk, price), self.total_weight_))
+            self._calibrate(desk, purse.price(aside), TYPICAL_EXCESS)
+
+    def _calibrate(self, desk: Desk, price: Price, typical: float) -> None:
+        """Ask how much surer than right the model is, and multiply its scores accordingly."""
+        assert isinstance(price, Gaussian)
+        if self.plan_ == NO_TREES:  # the scores are not yet those of the model
+            desk.start_scores(self._loss().n_outputs)
+            desk.add_to_scores(self.forest_.trees, self.forest_.values)
+        found = confidence_sums(desk, price)
+        self._multiply_scores(factor_of(found, self.total_weight_, typical))
 
     def _multiply_scores(self, factor: float) -> None:
         """Post-processing: the values of leaves, and what is known of the noise in them."""
