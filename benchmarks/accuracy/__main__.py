@@ -42,10 +42,16 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measure(name: str, n_seeds: int, groups: list[Group], epsilons: list[float]) -> None:
-    """Measure the missing cells of one data set, a group at a time."""
+def measure(
+    name: str,
+    n_seeds: int,
+    groups: list[Group],
+    epsilons: list[float],
+    folder: Path | None = None,
+) -> None:
+    """Measure the missing cells of one data set, a group at a time, into a folder."""
     for group in groups:
-        done = {result.cell for result in results.read(group.name)}
+        done = {result.cell for result in results.read(group.name, folder)}
         settings = group.settings(epsilons, tables.n_classes(name))
         missing = [
             cell
@@ -54,13 +60,13 @@ def measure(name: str, n_seeds: int, groups: list[Group], epsilons: list[float])
             if (cell := Cell(name, method, epsilon, seed)) not in done
         ]
         if missing:
-            with tempfile.TemporaryDirectory() as folder:
+            with tempfile.TemporaryDirectory() as splits:
                 for seed in {cell.seed for cell in missing}:
-                    data.make_split(name, seed).save(Path(folder) / f"{seed}.npz")
-                run(group, folder, missing)
+                    data.make_split(name, seed).save(Path(splits) / f"{seed}.npz")
+                run(group, splits, missing, folder)
 
 
-def run(group: Group, splits: str, cells: list[Cell]) -> None:
+def run(group: Group, splits: str, cells: list[Cell], folder: Path | None = None) -> None:
     """Hand the cells to the group's worker and keep each answer as it comes."""
     python = python_with(group.name, group.requirements) if group.requirements else sys.executable
     with subprocess.Popen(
@@ -78,7 +84,7 @@ def run(group: Group, splits: str, cells: list[Cell]) -> None:
                 print(f"{cell} failed; the worker's message is above", file=sys.stderr)
                 break
             result = Result(**json.loads(answer))
-            results.append(group.name, result)
+            results.append(group.name, result, folder)
             print(
                 f"{result.dataset:20} {result.method:24} eps {result.epsilon:<4g} "
                 f"seed {result.seed}  {result.score:.4f}  {result.seconds:.1f} s",

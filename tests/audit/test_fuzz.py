@@ -5,15 +5,31 @@ from dpforest.audit import fuzz as module
 from dpforest.audit import public_estimators, replay_controls
 from dpforest.audit.fuzz import FuzzReport, fuzz, main
 from dpforest.audit.fuzz_containers import containers, put_columns, put_tables
-from dpforest.audit.fuzz_settings import OPTIONS, draw_setting
+from dpforest.audit.fuzz_options import OPTIONS
+from dpforest.audit.fuzz_settings import draw_setting
+from dpforest.audit.replay_draws import RecordingDraws
 from dpforest.tables.frames import Frame
 
 SETTINGS = 300
 
 
 @pytest.fixture(scope="module")
-def report():
-    return fuzz(SETTINGS, seed=0)
+def replayed():
+    """What was found, and what the ledgers called the releases."""
+    labels, settle = set(), RecordingDraws._settle
+
+    def listening(self, asked, draw):
+        labels.add(asked.label)
+        return settle(self, asked, draw)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RecordingDraws, "_settle", listening)
+        return fuzz(SETTINGS, seed=0), labels
+
+
+@pytest.fixture(scope="module")
+def report(replayed):
+    return replayed[0]
 
 
 def test_no_setting_loses_more_than_is_claimed(report):
@@ -22,7 +38,7 @@ def test_no_setting_loses_more_than_is_claimed(report):
 
 
 def test_every_estimator_is_replayed_and_most_of_its_claim_is_found(report):
-    assert report.estimators.keys() == public_estimators().keys()
+    assert report.estimators.keys() == public_estimators().keys() | {"PrivateSearchCV"}
     for tally in report.estimators.values():
         assert tally.n_held > SETTINGS / 20
         assert 0.8 < tally.worst <= 1 + 1e-9
@@ -42,8 +58,17 @@ def test_settings_are_of_many_kinds():
         lambda s: s.chain.fails_after > 0,
         lambda s: bool(s.chain.inferred),
         lambda s: len(s.table.y) > len(s.neighbour.y),
+        lambda s: s.search is not None and s.estimator.neighbors == "replace_one",
+        lambda s: s.search is None and getattr(s.estimator, "n_estimators", 1) == "auto",
+        lambda s: s.estimator.schema.n_features >= 20,
     ):
         assert SETTINGS / 100 < sum(map(trait, settings)) < SETTINGS
+
+
+def test_small_tables_get_one_rule_and_wide_ones_choose_questions(replayed):
+    _, labels = replayed
+    for what in ("choice of a rule", "choice of a question", "linear start"):
+        assert any(what in label for label in labels)
 
 
 @pytest.mark.parametrize("name", public_estimators())

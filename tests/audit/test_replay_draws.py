@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from dpforest.audit.replay_draws import ForcedDraws, Joining, PartedError, RecordingDraws, Seats
+from dpforest.audit.replay_draws import ForcedDraws, PartedError, RecordingDraws
+from dpforest.audit.replay_script import Joining, Seats
 
 
 def test_fits_that_part_are_leaks():

@@ -8,7 +8,7 @@ import pytest
 from dpforest import PrivateForestClassifier
 from dpforest.audit import SMALL_SCHEMA, Table, replay
 from dpforest.audit.controls_rules import one_more_with_rules, rules_for_one_record
-from dpforest.forests import plan
+from dpforest.forests import boosted_rule, plan
 from dpforest.forests.boosted_rule import RuledBoosting
 
 X = np.array([[0.1, 0.0], [0.9, 1.0], [0.4, 1.0], [0.1, 0.0], [0.9, 0.0], [0.9, 0.0]])
@@ -69,6 +69,18 @@ def test_a_rule_at_a_gaussian_price_loses_no_more_than_is_claimed(
     assert report.holds, str(report)
     assert report.pure_claim == 0
     assert report.mu > 0
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize(("neighbors", "persons"), [case[:2] for case in CASES[::2]])
+def test_a_trial_of_a_rule_loses_no_more_than_is_claimed(monkeypatch, neighbors, persons, kept):
+    """Whether the rule is kept, and all that is left pays for it, or trees follow."""
+    monkeypatch.setattr(boosted_rule, "is_nearly_always_right", lambda found: kept)
+    forest = model(neighbors, persons, 1e-6, n_hint=900)
+    report = replay(forest, *tables(neighbors, persons), common=4)
+    assert report.holds, str(report)
+    assert report.mu > 0
+    assert (report.pure_claim > 0) == kept
 
 
 def test_a_person_taken_for_one_record_is_caught():

@@ -29,6 +29,7 @@ from dpforest import (
 )
 from dpforest.privacy.accounts.ledger import Ledger, Protection, Spend
 from dpforest.privacy.accounts.mechanisms_used import DiscreteLaplace
+from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.records.local import LocalStore
 
 
@@ -319,13 +320,21 @@ def test_a_predictor_that_holds_records_is_not_copied(census):
             leave(predictor)
 
 
-def test_a_continued_fit_draws_anew(census):
+def test_a_continued_fit_draws_anew(census, monkeypatch):
+    seeds, made = [], Draws.__init__
+
+    def seen(self, seed=None):
+        seeds.append(seed)
+        made(self, seed)
+
+    monkeypatch.setattr(Draws, "__init__", seen)
     model = PrivateForestClassifier(
         schema=census.schema, n_estimators=20, n_hint=100_000, warm_start=True, random_state=0
     )
-    first = model.fit(census.X, census.y).forest_.trees.feature
-    both = model.fit(census.X, census.y).forest_.trees.feature
-    assert not np.array_equal(both[20:, : first.shape[1]], first)
+    model.fit(census.X, census.y).fit(census.X, census.y)
+    first, second = seeds
+    assert None not in seeds
+    assert first != second
 
 
 def test_errors_about_y_tell_no_number_of_records(census):

@@ -28,11 +28,11 @@ from dpforest import (
     Schema,
     Target,
 )
-from dpforest.forests import boosted_base
+from dpforest.forests import boosted_base, calibrating
 from dpforest.forests.plan import NO_LINEAR_START
 from dpforest.forests.question_plan import QuestionPlan
 from dpforest.losses import IntegerLoss, Pinball
-from dpforest.privacy import questions
+from dpforest.privacy import confidence, questions
 from dpforest.privacy.accounts.bounded_range import BoundedRange, mu_of_bounded_range
 from dpforest.privacy.accounts.spends import Gaussian
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
@@ -278,6 +278,47 @@ def test_control_choices_for_one_record_do_not_cover_a_person(monkeypatch):
         questions, "BoundedRange", lambda rate, reach: BoundedRange(rate, reach // 2)
     )
     worst, said = person_losses(monkeypatch, protected=True)
+    assert worst > 1.1 * said
+
+
+# Calibration
+
+
+@pytest.fixture
+def calibrating_mostly(monkeypatch):
+    """Let small worlds ask how sure the model may be, for nearly all of the model's share."""
+    monkeypatch.setattr(calibrating, "calibration_share", lambda *facts: Fraction(9, 10))
+
+
+@pytest.mark.usefixtures("calibrating_mostly")
+@pytest.mark.parametrize("stretch", STRETCHES)
+@pytest.mark.parametrize("task", ["two classes", "three classes"])
+def test_calibration_costs_at_most_what_the_ledger_says(monkeypatch, task, stretch):
+    worst, said = worst_and_spent(monkeypatch, task, added, stretch)
+    assert 0.3 * said < worst <= said * SLACK
+
+
+@pytest.mark.usefixtures("calibrating_mostly")
+def test_calibration_by_replaced_records_costs_at_most_what_the_ledger_says(monkeypatch):
+    worst, said = worst_and_spent(monkeypatch, "two classes", replaced, neighbors="replace_one")
+    assert worst <= said * SLACK
+
+
+@pytest.mark.usefixtures("calibrating_mostly")
+def test_calibration_by_persons_costs_at_most_what_the_ledger_says(monkeypatch):
+    worst, said = person_losses(monkeypatch, protected=True)
+    assert 0.3 * said < worst <= said * SLACK
+
+
+@pytest.mark.usefixtures("calibrating_mostly")
+def test_control_calibration_with_half_the_noise_is_caught(monkeypatch):
+    made = AdditiveNoise.for_price
+    monkeypatch.setattr(
+        confidence.AdditiveNoise,
+        "for_price",
+        lambda price, l1, l2: made(price, l1=l1, l2=l2 / 2),
+    )
+    worst, said = worst_and_spent(monkeypatch, "two classes", added, 50.0)
     assert worst > 1.1 * said
 
 

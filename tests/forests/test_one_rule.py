@@ -1,6 +1,7 @@
 """Where a classifier is one rule: what it costs, what it says, and when there is none."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,7 +15,13 @@ from dpforest import (
     Schema,
     Target,
 )
-from dpforest.forests.one_rule import right_share, score_weights
+from dpforest.forests.one_rule import (
+    is_nearly_always_right,
+    right_share,
+    score_weights,
+    trial_share,
+)
+from dpforest.forests.plan import Purse
 from dpforest.losses.logistic import clipped_logistic
 from dpforest.privacy.desk import Released
 from dpforest.privacy.rule_choice import Rule
@@ -156,3 +163,42 @@ def test_at_a_typical_margin_the_class_has_the_share_of_right(right):
     # The constant is 1 for every record.
     scores = np.exp(weights @ np.array([1.0, 1.0]))
     assert scores[2] / scores.sum() == pytest.approx(right)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"neighbors": "replace_one"}, {"max_records_per_group": 1}]
+)
+def test_a_trial_keeps_a_rule_that_is_nearly_always_right_and_no_other(options):
+    """At a signal where trees could learn; both spend the budget and no more."""
+    X = draw(2_000)
+    flipped = np.random.default_rng(1).random(2_000) < 0.2
+    kept = X[:, 0].astype(float) > 0.5
+    for truth, is_rule in ((kept, True), (kept ^ flipped, False)):
+        groups = np.arange(2_000) if "max_records_per_group" in options else None
+        y = np.where(truth, "yes", "no")
+        forest = PrivateForestClassifier(schema=SCHEMA, random_state=0, epsilon=0.7, **options)
+        forest.fit(X, y, groups=groups)
+        assert (forest.plan_.n_trees == 0) == is_rule
+        assert 0.69 < forest.ledger_.epsilon <= 0.7
+        tried = ["rule" in entry.label for entry in forest.ledger_.entries]
+        assert sum(tried) == (4 if is_rule else 2)
+        assert forest.score(X, y) > (0.95 if is_rule else 0.7)
+
+
+def test_only_little_signal_of_few_features_and_two_classes_is_tried():
+    purse = Purse(1.0, 1e-6)
+    assert trial_share(purse, 300.0, 6, 2) == Fraction(1, 4)
+    for other, *facts in (
+        (purse, 100.0, 6, 2),
+        (purse, 3_000.0, 6, 2),
+        (purse, 500.0, 7, 2),
+        (purse, 500.0, 6, 3),
+        (Purse(1.0, 0.0), 500.0, 6, 2),
+        (Purse(math.inf, 1e-6), 500.0, 6, 2),
+    ):
+        assert trial_share(other, *facts) == 0
+
+
+def test_noisy_counts_below_zero_keep_no_rule():
+    for counts, kept in (([95, 5], True), ([90, 10], False), ([-5, -90], False), ([9, -9], True)):
+        assert is_nearly_always_right(Released(np.array(counts, float), 1.0)) == kept

@@ -15,6 +15,7 @@ from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.accounts.tree_sampling import Span, TreeSampling
+from dpforest.privacy.confidence import confidence_sums
 from dpforest.privacy.counts import (
     bin_counts,
     class_counts,
@@ -119,6 +120,7 @@ VERBS = {
     "gradients_by_score": lambda desk, kind: gradients_by_score(
         desk, (0.0,), LOSSES[kind], PRICES[kind], "by score"
     ),
+    "confidence_sums": lambda desk, kind: confidence_sums(desk, PRICES["gaussian"]),
     "linear_sums": lambda desk, kind: linear_sums(
         desk, DESIGN, LINEAR, PRICES["gaussian"], "linear start"
     ),
@@ -152,7 +154,7 @@ NO_VERBS = {  # they release nothing, or are asked by verbs that paid
     "answer_by_node", "choose_strategies", "pay_for_choices", "pay_for_noise", "noise_within",
 }  # fmt: skip
 ROOMS = ("counts", "errors", "gradients", "leaves", "median_splits", "greedy_splits", "workloads",
-         "tree_payments", "rule_choice")  # fmt: skip
+         "tree_payments", "rule_choice", "confidence")  # fmt: skip
 
 
 def test_no_verb_is_left_out():

@@ -59,6 +59,14 @@ def test_each_record_is_in_one_category():
         assert counts.tolist() == [4, 2, 1]
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_number_counts_whatever_equals_it(order):
+    mixed = column([1 + 0j, 1, 1][::order])
+    assert kind_counts(mixed).tolist() == [0, 2, 0, 0]
+    assert level_counts(mixed, numbers=True)[1].tolist() == [2]
+    assert magnitude_counts(mixed).sum() == 2
+
+
 @pytest.mark.parametrize(
     ("value", "kind"),
     [

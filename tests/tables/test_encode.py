@@ -91,6 +91,15 @@ def test_bin_is_the_number_of_cuts_below(points, declared, max_bins, dtype):
     np.testing.assert_array_equal(encoding.bins(values[:, np.newaxis]).ravel(), expected)
 
 
+@pytest.mark.parametrize("n_cuts", [1, 30, 31, 32, 33, 63, 64, 254])
+def test_all_cuts_are_counted_however_many(n_cuts):
+    edges = np.arange(1, n_cuts + 1) ** 1.5  # not even, so they are searched
+    values = np.append(edges + 0.1, [0.0, edges[-1] + 1])
+    feature = NumericFeature("a", 0, edges[-1] + 2, cuts=tuple(edges))
+    expected = [*range(1, n_cuts + 1), 0, n_cuts, n_cuts + 1]
+    assert bins_of(feature, [*values, NAN]) == expected
+
+
 SCHEMA = Schema(
     (
         NumericFeature("real", -10, 10),

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest.tables.routing import add_tree_values
+from dpforest.tables.routing_kernels import FEW_RECORDS, WIDE_BLOCK
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 
 KINDS = ("interval", "halves", "none", "all")
@@ -53,7 +54,7 @@ def test_routing_follows_the_definition(kind, seed):
     rng = np.random.default_rng(seed)
     trees = make_trees(rng, 5, MAX_DEPTH, 4, kind)
     # More records than a block, and an odd number: the last block is cut short.
-    bins = np.asfortranarray(rng.integers(0, 256, (4_999, 4)).astype(np.uint8))
+    bins = np.asfortranarray(rng.integers(0, 256, (WIDE_BLOCK + 903, 4)).astype(np.uint8))
     np.testing.assert_array_equal(leaves_by_kernel(trees, bins), leaves_by_definition(trees, bins))
 
 
@@ -71,16 +72,20 @@ def test_an_interval_and_a_table_give_the_same_answers(seed, levels, kind):
     assert not in_a_row[empty].any()  # an interval is never empty, so a table must answer
 
 
-def test_the_values_of_all_trees_add_up_for_every_output():
-    rng = np.random.default_rng(1)
-    trees = make_trees(rng, 6, 3, 2, "halves")
-    bins = np.asfortranarray(rng.integers(0, 256, (300, 2)).astype(np.uint8))
-    values = rng.normal(size=(6, 3, 8)).astype(np.float32)
-    scores = np.ones((3, 300), np.float32)
+@pytest.mark.parametrize("n", [1, FEW_RECORDS, FEW_RECORDS + 1, WIDE_BLOCK + 3])
+@pytest.mark.parametrize("n_trees", [0, 3, 4, 10])
+def test_values_add_up_tree_by_tree_for_every_output_bit_for_bit(n, n_trees):
+    rng = np.random.default_rng(n_trees)
+    trees = make_trees(rng, n_trees, 3, 2, "halves")
+    bins = np.asfortranarray(rng.integers(0, 256, (n, 2)).astype(np.uint8))
+    values = rng.normal(size=(n_trees, 3, 8)).astype(np.float32)
+    scores = np.ones((3, n), np.float32)
     add_tree_values(trees, bins, values, scores)
     leaf = leaves_by_definition(trees, bins)
-    expected = 1 + sum(values[t][:, leaf[:, t]] for t in range(6))
-    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-5)
+    expected = np.ones((3, n), np.float32)
+    for t in range(n_trees):
+        expected += values[t][:, leaf[:, t]]
+    np.testing.assert_array_equal(scores, expected)
 
 
 def test_stacked_trees_keep_their_leaves():

@@ -67,7 +67,7 @@ class FuzzReport:
 
     def add(self, number: int, setting: Setting) -> None:
         """Replay one more setting."""
-        tally = self.estimators.setdefault(type(setting.estimator).__name__, Tally())
+        tally = self.estimators.setdefault(setting.name, Tally())
         try:
             report = _quietly(setting.replay)
         except Exception as error:

@@ -15,6 +15,7 @@ from dpforest.schema import Schema
 from dpforest.schema.features import CategoricalFeature, Feature, NumericFeature, Target
 
 LARGE = 2**53  # from here on doubles do not tell integers apart
+MANY_FEATURES = 20  # so many that the flagship chooses its questions
 Record = tuple[Any, ...]
 Rng = np.random.Generator
 
@@ -85,10 +86,10 @@ def pick(rng: Rng, options: Sequence[Any]) -> Any:
     return options[int(rng.integers(len(options)))]
 
 
-def draw_schema(rng: Rng, *, regression: bool) -> Schema:
-    """One to four features of any kind, and a target."""
+def draw_schema(rng: Rng, *, regression: bool, wide: bool = False) -> Schema:
+    """One to four features of any kind, or `MANY_FEATURES`, and a target."""
     features: list[Feature] = []
-    for j in range(int(rng.integers(1, 5))):
+    for j in range(MANY_FEATURES if wide else int(rng.integers(1, 5))):
         if rng.random() < 0.5:
             features.append(CategoricalFeature(f"x{j}", pick(rng, CATEGORIES)))
         else:

@@ -2,13 +2,14 @@
 
 Coins of records are secret, and never written out. The records that two tables share, which come
 first, have the same coins in both; those in which the tables differ, which come last, have coins of
-their own. Whether an odd record joins a sample is for the replay to say, one tree at a time.
+their own, or, where that is asked for, the coins of those in whose place they come: the law of a
+coin does not depend on the record. Whether an odd record joins a sample is for the replay to say,
+one tree at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -24,10 +25,10 @@ from dpforest.audit.replay_losses import (
     NO_NOISE,
     PERMUTE_AND_FLIP,
     THRESHOLD,
-    Loss,
     NamedCounts,
     Release,
 )
+from dpforest.audit.replay_script import Joining, Sample, Script, Seats
 from dpforest.privacy.accounts.spends import Gaussian
 from dpforest.privacy.mechanisms import selection
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
@@ -42,63 +43,6 @@ class PartedError(Exception):
 
 class InterruptedFitError(RuntimeError):
     """A fit fails after a release, because the audit wants it to."""
-
-
-@dataclass(frozen=True)
-class Seats:
-    """Which records of a table are the odd ones: its last, after the first so many.
-
-    Parameters
-    ----------
-    n_rows, common : int
-    most : int, optional
-        How many records of a person are kept, where persons are protected.
-    """
-
-    n_rows: int
-    common: int
-    most: int | None = None
-
-    def odd(self, size: int) -> int:
-        """How many of so many records are odd: all that there are, or those that were kept."""
-        odd = self.n_rows - self.common
-        return odd if self.most is None or size == self.n_rows else min(odd, self.most)
-
-
-@dataclass(frozen=True)
-class Joining:
-    """Which odd records join which sample; in all others there are none."""
-
-    sample: int = -1
-    who: tuple[bool, ...] = ()
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Coins of one tree: who joined of the common records, and the chances of everyone."""
-
-    common: NDArray[np.bool_]
-    chances: tuple[Fraction, ...]
-
-    @property
-    def odd_chances(self) -> tuple[Fraction, ...]:
-        """Those of the odd records."""
-        return self.chances[len(self.common) :]
-
-
-@dataclass
-class Script:
-    """All that was drawn, in order."""
-
-    releases: list[Release] = field(default_factory=list)
-    coins: list[tuple[int, Integers]] = field(default_factory=list)
-    samples: list[Sample] = field(default_factory=list)
-    apart: list[int] = field(default_factory=list)
-
-    def losses_to(self, other: Script) -> list[Loss]:
-        """What each release of this script and of another one tell."""
-        pairs = zip(self.releases, other.releases, strict=True)
-        return [one.loss_to(two) for one, two in pairs]
 
 
 class RecordingDraws(Draws):
@@ -116,14 +60,19 @@ class RecordingDraws(Draws):
         self.script = Script()
         self.label: Callable[[], str] = str  # what is being paid for, where somebody knows
         self.interrupt_after = 0  # so many releases the fit under way is to fail, once
+        self.coupled = False  # whether odd records have the coins of those in whose place they come
         self._seats = seats
         self._joining = joining or Joining()
 
     def below(self, m: int, size: int) -> Integers:
         """Secret coins: written down with the number of records that have the same ones."""
         coins = self._coins(m, super().below(m, size))
-        self.script.coins.append((m, coins[: size - self._seats.odd(size)]))
+        self.script.coins.append((m, coins[: self._with_same_coins(size)]))
         return coins
+
+    def _with_same_coins(self, size: int) -> int:
+        """How many of so many records have the same coins in both tables."""
+        return size if self.coupled else size - self._seats.odd(size)
 
     def coins(self) -> Coins:
         """Coins that are written down, in the order of the records."""
@@ -286,7 +235,7 @@ class ForcedDraws(RecordingDraws):
         others, followed = self._next(self._followed.coins, self.script.coins)
         if others != m:
             raise PartedError("what secret coins are drawn from depends on the records")
-        common = min(len(followed), len(coins) - self._seats.odd(len(coins)))
+        common = min(len(followed), self._with_same_coins(len(coins)))
         coins[:common] = followed[:common]
         return coins
 

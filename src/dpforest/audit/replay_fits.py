@@ -12,16 +12,9 @@ from typing import Any
 import numpy as np
 
 from dpforest.audit.chains import UnfinishedError
-from dpforest.audit.replay_draws import (
-    ForcedDraws,
-    Joining,
-    PartedError,
-    RecordingDraws,
-    Sample,
-    Script,
-    Seats,
-)
+from dpforest.audit.replay_draws import ForcedDraws, PartedError, RecordingDraws
 from dpforest.audit.replay_losses import CERTAIN, Loss
+from dpforest.audit.replay_script import Joining, Sample, Script, Seats
 from dpforest.audit.shown import Shown
 from dpforest.audit.worlds import Table
 from dpforest.exceptions import NoGuaranteeWarning

@@ -44,6 +44,8 @@ class OneSearch:
         """Run it on a table."""
         search: Any = clone(self.search).set_params(random_state=0, budget=None)
         search._draws = draws
+        # The proof's: a replaced record and the one in its place are in the same part.
+        draws.coupled = True
         draws.label = lambda: "a release of a candidate"
         with patch.object(draws, "number_of_trials", lambda law: 1):
             search.fit(table.X, table.y, table.groups)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
@@ -24,6 +25,7 @@ from dpforest.audit.replay_report import ReplayReport
 from dpforest.audit.report import AuditReport
 from dpforest.audit.searches import worst_gaussian_stopping, worst_pure_stopping
 from dpforest.audit.small import small_estimators
+from dpforest.exceptions import LittleSignalWarning
 from dpforest.forests.random import RandomDecisionForestClassifier
 from dpforest.privacy.accounts.stopping import Stopping
 from dpforest.progress import Bar
@@ -34,13 +36,13 @@ EPSILONS = (0.1, 1.0, 4.0)
 NEIGHBORS = ("add_remove", "replace_one")
 POWER_TRIALS = 100_000
 CONTROL_TRIALS = 100_000
-REPLAYED_SETTINGS = 5_000
 FITTED_TRIALS = 2_000  # of controls that fit a forest
 INTRODUCTION = """\
 # Audit report
 
-Written by `make audit`; every figure is from that run. What the columns mean, and what an audit
-can and cannot show, is said in [Auditing](auditing.md).
+Written by `make audit`, here with `--trials {trials} --settings {settings}`; every figure is from
+that run. What the columns mean, and what an audit can and cannot show, is said in
+[Auditing](auditing.md).
 
 An audit that finds no leak proves none away: the bound is a *lower* bound on the true epsilon.
 """
@@ -56,30 +58,32 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the suite and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=20_000, help="fits of each estimator")
+    parser.add_argument("--settings", type=int, default=5_000, help="that are replayed")
     parser.add_argument("--report", type=Path, default=Path("docs/audit.md"))
     asked = parser.parse_args(arguments)
-    sections = [INTRODUCTION]
-    with Bar("auditing", alone=True) as bar:
-        for section in _sections(asked.trials, asked.report.parent, bar.advance):
+    sections = [INTRODUCTION.format(trials=asked.trials, settings=asked.settings)]
+    with Bar("auditing", alone=True) as bar, warnings.catch_warnings():
+        warnings.simplefilter("ignore", LittleSignalWarning)  # tables are small on purpose
+        for section in _sections(asked, bar.advance):
             sections.append(section)
             asked.report.write_text("\n".join(sections) + "\n", encoding="utf-8")
 
 
-def _sections(trials: int, folder: Path, tick: Tick) -> Iterator[str]:
+def _sections(asked: argparse.Namespace, tick: Tick) -> Iterator[str]:
     yield _power(tick)
     yield _controls(tick)
     yield _floating_point()
     yield _exhaustive()
-    yield replays(REPLAYED_SETTINGS, tick)
+    yield replays(asked.settings, tick)
     yield searches()
     report = membership_inference()
-    report.plot(folder / "membership.png")
+    report.plot(asked.report.parent / "membership.png")
     yield (
         "## Membership inference\n\n"
         f"```\n{report}\n```\n\n![Members found against strangers accused](membership.png)\n"
     )
-    yield ESTIMATORS_TABLE.format(trials=trials)
-    yield from _estimators(trials, tick)
+    yield ESTIMATORS_TABLE.format(trials=asked.trials)
+    yield from _estimators(asked.trials, tick)
 
 
 def _power(tick: Tick) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from dpforest.cli.console import tell
+from dpforest.cli.console import answer, tell
 from dpforest.exceptions import BudgetExceededError
 from dpforest.privacy.accounts.budget import Budget
 from dpforest.privacy.accounts.protection import Protection
@@ -46,10 +46,7 @@ def create(
     budget = Budget.create(
         path, epsilon=epsilon, delta=delta, table=table, protects=protects, set_aside=set_aside
     )
-    if as_json:
-        tell({"saved": str(path)} | budget.to_dict())
-    else:
-        typer.echo(budget)
+    answer({"saved": str(path)} | budget.to_dict(), budget, as_json)
 
 
 @app.command()
@@ -84,10 +81,11 @@ def history(path: BudgetIn, as_json: AsJson = False) -> None:
 def check(path: BudgetIn, as_json: AsJson = False) -> None:
     """Check the file, every use and all sums; exits with 1 when something is wrong."""
     problems = Budget.open(path).check()
-    if as_json:
-        tell({"problems": problems})
-    else:
-        typer.echo("\n".join(problems) or "all is well: every use and all sums fit")
+    answer(
+        {"problems": problems},
+        "\n".join(problems) or "all is well: every use and all sums fit",
+        as_json,
+    )
     if problems:
         raise typer.Exit(1)
 

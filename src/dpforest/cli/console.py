@@ -69,6 +69,14 @@ def tell(told: object) -> None:
     typer.echo(json.dumps(_finite(told), ensure_ascii=False, allow_nan=False, default=str))
 
 
+def answer(told: object, said: object, as_json: bool) -> None:
+    """Print a result: what is told to machines, or what is said to people."""
+    if as_json:
+        tell(told)
+    else:
+        typer.echo(said)
+
+
 def _finite(told: object) -> object:
     if isinstance(told, Mapping):
         return {key: _finite(value) for key, value in told.items()}

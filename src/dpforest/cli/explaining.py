@@ -11,7 +11,7 @@ import typer
 
 from dpforest.cli import inputs
 from dpforest.cli.commands import AsJson, app
-from dpforest.cli.console import tell
+from dpforest.cli.console import answer
 from dpforest.exceptions import ModelFileError
 from dpforest.forests.files import read_model
 from dpforest.forests.saving import load_model
@@ -46,10 +46,7 @@ def explain(
     else:
         ledger = Ledger.from_dict(written["ledger"])
         lines, told = [ledger.explain()], {"kind": "evaluation"} | inputs.told_of(ledger)
-    if as_json:
-        tell(told)
-    else:
-        typer.echo("\n".join(lines))
+    answer(told, "\n".join(lines), as_json)
 
 
 def _schema(file: Path, written: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:

@@ -9,7 +9,7 @@ import typer
 
 from dpforest.cli import inputs
 from dpforest.cli.commands import AsJson, Force, ModelIn, app
-from dpforest.cli.console import tell
+from dpforest.cli.console import answer
 from dpforest.forests.exporting import ExportedEstimator
 from dpforest.forests.saving import load_model
 
@@ -28,7 +28,4 @@ def export(
     assert isinstance(forest, ExportedEstimator)
     write = forest.to_onnx if form == "onnx" else forest.to_json
     write(output)
-    if as_json:
-        tell({"saved": str(output), "format": form})
-    else:
-        typer.echo(f"saved to {output}")
+    answer({"saved": str(output), "format": form}, f"saved to {output}", as_json)

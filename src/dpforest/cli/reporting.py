@@ -10,7 +10,7 @@ import typer
 
 from dpforest.cli import inputs
 from dpforest.cli.commands import AsJson, Force, ModelIn, app
-from dpforest.cli.console import tell
+from dpforest.cli.console import answer
 from dpforest.forests.saving import load_model
 
 
@@ -39,10 +39,7 @@ def report(
     measured = None if evaluation is None else _read(evaluation)
     page = forest.report(evaluation=measured, budget=budget, file=model, key=key)
     page.save(output, overwrite=force)
-    if as_json:
-        tell({"saved": str(output), "bytes": len(page.html.encode())})
-    else:
-        typer.echo(f"saved to {output}")
+    answer({"saved": str(output), "bytes": len(page.html.encode())}, f"saved to {output}", as_json)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from dpforest.cli.commands import (
     TableOrFolder,
     app,
 )
-from dpforest.cli.console import tell
+from dpforest.cli.console import answer, tell
 from dpforest.cli.csv_layout import Asked
 from dpforest.schema import Schema
 
@@ -103,10 +103,11 @@ def write(
     names = [name for name in data.names if name not in [*(ignore or []), *person]]
     if epsilon is None:
         inputs.save_starter(data, names, target, output)
-        if as_json:
-            tell({"saved": str(output), "private": True})
-        else:
-            typer.echo(f"saved to {output}; it is PRIVATE, and fit refuses it until it is edited")
+        answer(
+            {"saved": str(output), "private": True},
+            f"saved to {output}; it is PRIVATE, and fit refuses it until it is edited",
+            as_json,
+        )
         return
     persons: Any = groups
     if isinstance(data, tables.InputTable):
@@ -159,9 +160,10 @@ def check(
     declared = inputs.load_schema(schema)
     column = None if features_only else inputs.target_column(declared, target)
     problems = problems_of(table, declared, column, Asked(separator, encoding))
-    if as_json:
-        tell({"fits": not problems, "problems": problems})
-    else:
-        typer.echo("\n".join(problems) or f"{table} fits {schema}")
+    answer(
+        {"fits": not problems, "problems": problems},
+        "\n".join(problems) or f"{table} fits {schema}",
+        as_json,
+    )
     if problems:
         raise typer.Exit(1)

@@ -9,7 +9,7 @@ import typer
 
 from dpforest.cli import inputs
 from dpforest.cli.commands import AsJson, Force, ModelIn, app
-from dpforest.cli.console import tell
+from dpforest.cli.console import answer
 from dpforest.forests.saving import load_model
 from dpforest.forests.signatures import sign_file, signature_of, verify_file
 
@@ -29,10 +29,11 @@ def sign(
     forest = load_model(model)
     inputs.check_new(signature, force)
     sign_file(model, key, signature, overwrite=force)
-    if as_json:
-        tell({"saved": str(signature)} | inputs.described(forest, model))
-    else:
-        typer.echo(f"{inputs.promise(forest)}\nsigned in {signature}")
+    answer(
+        {"saved": str(signature)} | inputs.described(forest, model),
+        f"{inputs.promise(forest)}\nsigned in {signature}",
+        as_json,
+    )
 
 
 @app.command()
@@ -50,7 +51,8 @@ def verify(
     """
     verify_file(model, key, signature or signature_of(model))
     forest = load_model(model)
-    if as_json:
-        tell({"signature": "fits"} | inputs.described(forest, model))
-    else:
-        typer.echo(f"{inputs.promise(forest)}\nthe signature fits")
+    answer(
+        {"signature": "fits"} | inputs.described(forest, model),
+        f"{inputs.promise(forest)}\nthe signature fits",
+        as_json,
+    )

@@ -22,7 +22,7 @@ from dpforest.cli.commands import (
     TableOrFolder,
     app,
 )
-from dpforest.cli.console import tell
+from dpforest.cli.console import answer, tell
 from dpforest.cli.csv_layout import Asked
 from dpforest.cli.streaming import INTERVAL, PREDICTION
 from dpforest.forests.saving import load_model
@@ -105,10 +105,7 @@ def fit(
         if as_json:
             tell({"saved": None} | inputs.told_of(model.ledger_))
         raise
-    if as_json:
-        tell({"saved": str(output)} | inputs.described(model, output))
-    else:
-        typer.echo(f"saved to {output}")
+    answer({"saved": str(output)} | inputs.described(model, output), f"saved to {output}", as_json)
 
 
 @app.command()
@@ -149,7 +146,4 @@ def predict(
         with Bar("predicting"):
             columns |= streaming.answers_of(forest, rows, answers)
         tables.write_columns(output, columns)
-    if as_json:
-        tell({"saved": str(output), "columns": list(columns)})
-    else:
-        typer.echo(f"saved to {output}")
+    answer({"saved": str(output), "columns": list(columns)}, f"saved to {output}", as_json)

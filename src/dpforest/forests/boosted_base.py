@@ -93,19 +93,16 @@ class BoostedForest(MonotoneBoosting):
         before: BoostedTrees | None = getattr(self, "forest_", None)
         share = Fraction(1)
         if before is None:
-            share = self._count(desk)
-            if self._is_for_one_rule(desk):
-                return self._learn_one_rule(desk, rng, share)
+            share = self._learn_one_rule(desk, rng, self._count(desk))
+            if not share:
+                return
             share = self._prepare(desk, share)
         desk.encode(self.encoding_, by_feature=True)
         self._boost(desk, rng, share, before)
 
-    def _is_for_one_rule(self, desk: Desk) -> bool:
-        """Whether one rule is all of the model, for want of signal."""
-        return False
-
-    def _learn_one_rule(self, desk: Desk, rng: np.random.Generator, share: Fraction) -> None:
-        raise NotImplementedError
+    def _learn_one_rule(self, desk: Desk, rng: np.random.Generator, share: Fraction) -> Fraction:
+        """Make one rule all of the model where that tells most; returns the share left."""
+        return share
 
     def _count(self, desk: Desk) -> Fraction:
         """Pay for a number of records; returns the share left."""

@@ -8,10 +8,16 @@ from fractions import Fraction
 import numpy as np
 
 from dpforest.forests.binning import public_bins
-from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import BoostedTrees
+from dpforest.forests.calibrating import CalibratedBoosting
 from dpforest.forests.class_weights import WeighingClassifier
-from dpforest.forests.one_rule import CHOICE_SHARE, release_rule
+from dpforest.forests.one_rule import (
+    CHOICE_SHARE,
+    is_nearly_always_right,
+    release_rule,
+    trial_share,
+    try_rule,
+)
 from dpforest.forests.plan import Purse, is_for_one_rule
 from dpforest.privacy.accounts.accounting import pure_beside
 from dpforest.privacy.accounts.spends import Gaussian, Price, Pure
@@ -19,36 +25,39 @@ from dpforest.privacy.desk import Desk
 from dpforest.report.noise_runs import DescentNoise
 
 
-class RuledBoosting(WeighingClassifier, BoostedForest):
+class RuledBoosting(WeighingClassifier, CalibratedBoosting):
     """A boosted classifier that may be one rule; not to be used by itself."""
 
-    def _is_for_one_rule(self, desk: Desk) -> bool:
-        """By public facts and the noisy number of records.
-
-        Whoever asks for a shape of the trees gets trees, and a rule knows of no weights.
-        """
+    def _may_be_one_rule(self, desk: Desk) -> bool:
+        """Whoever asks for a shape of the trees gets trees, and a rule knows of no weights."""
         shape = self.n_estimators, self.max_depth, self.learning_rate, self.trees_per_round
-        if desk.has_weights or self.class_weight is not None or set(shape) != {"auto"}:
-            return False
-        purse = Purse(float(self.epsilon), float(self.delta))
-        facts = self.n_features_in_, len(self.schema_.classes)
-        return is_for_one_rule(purse, self.n_records_ / desk.steps, *facts)
+        return not desk.has_weights and self.class_weight is None and set(shape) == {"auto"}
 
-    def _learn_one_rule(self, desk: Desk, rng: np.random.Generator, share: Fraction) -> None:
-        """Spend all that is left on a rule, on public bins."""
+    def _learn_one_rule(self, desk: Desk, rng: np.random.Generator, share: Fraction) -> Fraction:
+        """By public facts and the noisy number of records, or after a trial of a rule."""
+        if not self._may_be_one_rule(desk):
+            return share
         purse = Purse(float(self.epsilon), float(self.delta))
-        share -= self._look_at_target(desk, purse)
+        facts = self.n_records_ / desk.steps, self.n_features_in_, len(self.schema_.classes)
+        trial = trial_share(purse, *facts)
+        if not trial and not is_for_one_rule(purse, *facts):
+            return share
         self._keep_bins(public_bins(self.schema_))
         desk.encode(self.encoding_, by_feature=True)
-        bins, n_classes = self.encoding_.feature_bins, len(self.schema_.classes)
-        price = self._all_that_is_left(purse, share)
-        rule = release_rule(desk, bins, self.bin_weights_, n_classes, price, rng)
+        known = self.encoding_.feature_bins, self.bin_weights_, len(self.schema_.classes)
+        if trial:
+            share -= trial
+            if not is_nearly_always_right(try_rule(desk, *known, purse.price(trial), rng)):
+                return share
+        share -= self._look_at_target(desk, purse)
+        rule = release_rule(desk, *known, self._all_that_is_left(purse, share), rng)
         self._clipped = True
         # A choice is no sum with noise in it: there is none to compare a rule with.
         self._start_noise = DescentNoise(0.0, 0.0)
         self._n_linear_trees = rule.trees.n_trees
         held = self._monotone().project(rule.trees, rule.values)
         self._keep_only(BoostedTrees(rule.trees, held))
+        return Fraction(0)
 
     def _all_that_is_left(self, purse: Purse, share: Fraction) -> Price:
         """A pure price, which buys a choice more than a Gaussian one of the same epsilon and delta.

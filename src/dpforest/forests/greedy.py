@@ -107,20 +107,16 @@ class GreedyForestClassifier(WeighingLeaves, VotingForest):
         The share of trees that are grown after the others, on samples in which a record comes
         half as often when those classify it well (TpDPRF). Needs ``"without_replacement"``.
     class_weight : dict, "balanced" or None, default=None
-        The weight of each class, 1 for those that are not in the dictionary. ``"balanced"`` makes
-        all classes count alike, by class counts for which a fiftieth of the budget pays. Needs
-        ``leaves="counts"``.
+        As in `RandomDecisionForestClassifier`.
     max_bins : int, default=10
         Bins of a numeric feature without declared cuts.
 
     Attributes
     ----------
-    forest_ : Forest
-        The structure.
     leaf_values_ : ndarray of float64, shape (n_leaves, n_classes)
         What was released: 1 for the label, or noisy class counts.
-    class_weights_ : ndarray of float64, shape (n_classes,)
-        The weights of the classes.
+    forest_, class_weights_
+        As in `RandomDecisionForestClassifier`.
     classes_, ledger_, schema_, encoding_, n_features_in_, feature_names_in_
         As in `PrivateEstimator`.
 

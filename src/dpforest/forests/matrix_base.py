@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from dpforest.arrays import Values
 from dpforest.forests import parameters as checks
 from dpforest.forests.base import PrivateEstimator
 from dpforest.forests.classifier import PrivateClassifier
@@ -24,7 +24,14 @@ from dpforest.privacy.workloads import STRATEGIES, Answers, StrategyChoice, choo
 from dpforest.tables.folded import FoldedEncoding
 from dpforest.trees.ensembles import Ensemble, grow_ensembles, join_forests
 from dpforest.trees.structure import Forest
-from dpforest.trees.votes import Prior, log_shares, mean_shares, normalise, pooled_prior
+from dpforest.trees.votes import (
+    Prior,
+    lean_to_prior,
+    log_shares,
+    mean_shares,
+    normalise,
+    pooled_prior,
+)
 from dpforest.trees.workloads import Paths, Rows, Workload
 
 MatrixVoting = Literal["log_odds", "weighted", "hard"]
@@ -133,9 +140,7 @@ def total_of(workload: Workload, choice: StrategyChoice) -> Workload | None:
     return Paths(workload.domain, np.full((1, len(workload.domain)), -1))
 
 
-def class_votes(
-    values: NDArray[np.float64], deviations: NDArray[np.float64], prior: Prior | None, voting: str
-) -> NDArray[np.float64]:
+def class_votes(values: Values, deviations: Values, prior: Prior | None, voting: str) -> Values:
     """What each leaf says: `log_shares`, its values, or one vote, shared by equals."""
     if voting == "log_odds":
         return log_shares(values, deviations, prior=prior)
@@ -155,7 +160,26 @@ def prior_of(answers: Sequence[Answers]) -> Prior | None:
     )
 
 
-def probabilities(votes: NDArray[np.float64], voting: str, n_voters: int) -> NDArray[np.float64]:
+def pooled_log_odds(answers: Sequence[Answers], n_leaves: Sequence[int]) -> Values:
+    """The votes of all ensembles together, as logarithms of shares; so many leaves vote in each."""
+    prior = prior_of(answers)
+    heard = [
+        log_shares(a.values, a.deviations, n, prior) for a, n in zip(answers, n_leaves, strict=True)
+    ]
+    return np.asarray(np.sum(heard, axis=0))
+
+
+def pooled_votes(answers: Sequence[Answers], totals: Sequence[Answers]) -> Values:
+    """The votes of all ensembles together; they lean to the class totals, where there are any."""
+    votes = np.asarray(np.sum([a.values for a in answers], axis=0))
+    if not totals:
+        return votes
+    deviations = np.sqrt(np.sum([a.deviations**2 for a in answers], axis=0))
+    shares = np.exp(log_shares(totals[0].values, totals[0].deviations)[0])
+    return lean_to_prior(votes, deviations, shares)
+
+
+def probabilities(votes: Values, voting: str, n_voters: int) -> Values:
     """Votes of so many leaves or ensembles as probabilities."""
     return mean_shares(votes, n_voters) if voting == "log_odds" else normalise(votes)
 

@@ -21,8 +21,9 @@ from dpforest.forests.declared import fitted, one_of, parameter
 from dpforest.forests.matrix_base import (
     ALL_OF_IT,
     MatrixForest,
+    pooled_log_odds,
+    pooled_votes,
     price_each,
-    prior_of,
     probabilities,
     total_of,
 )
@@ -32,11 +33,10 @@ from dpforest.privacy.accounts.reservation import Use, settle
 from dpforest.privacy.accounts.spends import Cost, exact
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.populations import Cells, OwnLeaves, Population
-from dpforest.privacy.workloads import Answers, Question, answer_workloads, class_totals, one_by_one
+from dpforest.privacy.workloads import Question, answer_workloads, class_totals, one_by_one
 from dpforest.schema import Schema
 from dpforest.tables.routing import find_leaves
 from dpforest.trees.ensembles import Ensemble
-from dpforest.trees.votes import lean_to_prior, log_shares
 from dpforest.trees.workloads import Paths, Rows, Votes, Workload
 
 Mode = Literal["batch", "subsample"]
@@ -206,7 +206,12 @@ class MatrixForestPredictor(MatrixForest):
         self.choices_ = choices
         with self._reserved():
             answers = answer_workloads(self._desk, questions, len(self.classes_), price)
-        return self._heard(answers[: len(choices)], answers[len(choices) :])
+        if self.voting == "log_odds":
+            # Where trees share the records, a vote counts them once a tree.
+            batch = self.mode == "batch"
+            n_leaves = [e.forest.n_trees if batch else 1 for e in self.ensembles_]
+            return pooled_log_odds(answers, n_leaves)
+        return pooled_votes(answers[: len(choices)], answers[len(choices) :])
 
     def _use(self, schema: Schema) -> Use | None:
         """A fit reads the records and releases nothing, so it takes nothing of a shared budget."""
@@ -227,26 +232,6 @@ class MatrixForestPredictor(MatrixForest):
             settle(self.ledger_, "failed")
             raise
         settle(self.ledger_, "released")
-
-    def _heard(self, answers: list[Answers], totals: list[Answers]) -> NDArray[np.float64]:
-        """The votes of all ensembles together: post-processing."""
-        if self.voting != "log_odds":
-            votes = np.asarray(np.sum([a.values for a in answers], axis=0))
-            if not totals:
-                return votes
-            deviations = np.sqrt(np.sum([a.deviations**2 for a in answers], axis=0))
-            return lean_to_prior(
-                votes, deviations, np.exp(log_shares(totals[0].values, totals[0].deviations)[0])
-            )
-        repeated = prior_of(answers)
-        # Where trees share the records, a vote counts them once a tree.
-        batch = self.mode == "batch"
-        n_leaves = [e.forest.n_trees if batch else 1 for e in self.ensembles_]
-        heard = [
-            log_shares(a.values, a.deviations, n, repeated)
-            for a, n in zip(answers, n_leaves, strict=True)
-        ]
-        return np.asarray(np.sum(heard, axis=0))
 
     def _workload(self, ensemble: Ensemble, bins: NDArray[np.uint8]) -> Workload:
         leaves = find_leaves(ensemble.forest, bins, self.n_jobs)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpforest.arrays import Values
 from dpforest.forests.boosting import BoostedTrees
+from dpforest.forests.plan import FEW_FEATURES, ONE_RULE_OF_FEW, Purse
 from dpforest.losses.logistic import clipped_score
 from dpforest.privacy.accounts.spends import Gaussian, Price, Pure
 from dpforest.privacy.desk import Desk, Released
@@ -25,6 +26,10 @@ from dpforest.trees.structure import FeatureBins
 
 CHOICE_SHARE = Fraction(9, 10)  # of what a rule costs; the rest counts how often it is right
 SUREST = 0.99
+TRIAL_SIGNAL = 60.0  # that is enough to find a rule which is nearly always right
+MOST_TRIAL = Fraction(1, 4)  # of the budget
+MOST_TRIED_SIGNAL = 400.0  # with more, trees tell more than any rule
+NEARLY_ALWAYS = 0.94
 TYPICAL_MARGIN = 0.5  # of a sum, where a single feature has 1
 
 
@@ -59,6 +64,44 @@ def release_rule(
     weights = score_weights(rule, margin, n_classes, right_share(found, n_classes), typical)
     trees, values = design.as_trees(weights, bins.n_bins)
     return BoostedTrees(trees, values.astype(np.float32))
+
+
+def trial_share(purse: Purse, n_records: float, n_features: int, n_classes: int) -> Fraction:
+    """The share of the budget for a trial, whether some rule is nearly always right.
+
+    With few features and some signal, trees would blur such a rule for a while yet. ``n_records``
+    is over the steps between neighbours. Under Gaussian noise, for two classes.
+
+    Examples
+    --------
+    >>> trial_share(Purse(1.0, 1e-6), 1_000.0, 4, 2), trial_share(Purse(1.0, 1e-6), 1e4, 4, 2)
+    (Fraction(27, 400), Fraction(0, 1))
+    """
+    if not purse.private or purse.pure or n_features > FEW_FEATURES or n_classes > 2:
+        return Fraction(0)
+    signal = n_records * purse.total
+    if not ONE_RULE_OF_FEW <= signal <= MOST_TRIED_SIGNAL:
+        return Fraction(0)
+    return min(Fraction((TRIAL_SIGNAL / signal) ** 2).limit_denominator(400), MOST_TRIAL)
+
+
+def try_rule(
+    desk: Desk,
+    bins: FeatureBins,
+    shares: tuple[Values | None, ...],
+    n_classes: int,
+    price: Price,
+    rng: np.random.Generator,
+) -> Released:
+    """Choose a rule, and count how often it is right and wrong; parameters as in `release_rule`."""
+    scales, half = Scales.drawn(bins, shares, n_classes, rng), part_of(price, Fraction(1, 2))
+    return count_right(desk, scales, n_classes, choose_rule(desk, scales, n_classes, half), half)
+
+
+def is_nearly_always_right(found: Released) -> bool:
+    """Whether so few records speak against a rule that a forest could hardly do better."""
+    right, wrong = found.values.tolist()
+    return bool(right > 0 and wrong <= (1.0 - NEARLY_ALWAYS) * (right + wrong))
 
 
 def part_of(price: Price, share: Fraction) -> Price:

@@ -153,7 +153,7 @@ def _distinct(array: NDArray[Any]) -> tuple[list[Category | None], NDArray[np.in
         return [plain_value(value) for value in values.tolist()], counts
     values = array.tolist()
     try:
-        # The type is in the key because 1, 1.0 and True are equal, and the first would win.
+        # The type is in the key: 1 equals 1 + 0j, which counts as missing, and the first would win.
         found = Counter(zip(map(type, values), values, strict=True))
     except TypeError:
         # Something cannot be hashed, so it is no plain value.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dpforest.exceptions import SchemaError, SourceChangedError
 from dpforest.schema.column_types import ColumnType
-from dpforest.tables.sources import Outputs, Source
+from dpforest.tables.sources import Kinds, Making, Source
 
 BATCH_ROWS = 1 << 16
 BUFFER = 1 << 20  # bytes; with pre_buffer, Arrow would hold whole files
@@ -135,12 +133,7 @@ class ArrowSource(Source):
             whole = ds.dataset(data.files, partitioning=data.partitioning, **found)
             return list(whole.get_fragments())
 
-    def map(
-        self,
-        function: Callable[[Any], Outputs],
-        columns: Sequence[str],
-        like: Mapping[str, np.dtype[Any]],
-    ) -> Any:
+    def map(self, function: Making, columns: Sequence[str], like: Kinds) -> Any:
         """A RecordBatchReader of the new columns: a stream that is computed as it is read."""
         import pyarrow as pa
 

@@ -5,22 +5,30 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+FEW_CUTS = 31  # as many as the default bins have: five comparisons find a value among them
+
 
 @njit(nogil=True, cache=True, inline="always")
-def _cuts_below(row, value):
-    """Count the cuts below the value by a search of fixed length, with no branch to mispredict.
+def _few_cuts_below(row, value, b):
+    """Count the cuts below the value, when at least ``b`` and at most ``b + 31`` are.
 
-    ``row`` holds -inf, the sorted cuts, then +inf, 257 entries in all.
+    A search of fixed length, with no branch to mispredict. ``row`` holds -inf, the sorted cuts,
+    then +inf, 257 entries in all.
     """
-    b = np.uint64(row[np.uint64(128)] < value) << np.uint64(7)
-    b += np.uint64(row[b + np.uint64(64)] < value) << np.uint64(6)
-    b += np.uint64(row[b + np.uint64(32)] < value) << np.uint64(5)
     b += np.uint64(row[b + np.uint64(16)] < value) << np.uint64(4)
     b += np.uint64(row[b + np.uint64(8)] < value) << np.uint64(3)
     b += np.uint64(row[b + np.uint64(4)] < value) << np.uint64(2)
     b += np.uint64(row[b + np.uint64(2)] < value) << np.uint64(1)
     b += np.uint64(row[b + np.uint64(1)] < value)
     return b
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _cuts_below(row, value):
+    b = np.uint64(row[np.uint64(128)] < value) << np.uint64(7)
+    b += np.uint64(row[b + np.uint64(64)] < value) << np.uint64(6)
+    b += np.uint64(row[b + np.uint64(32)] < value) << np.uint64(5)
+    return _few_cuts_below(row, value, b)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -51,6 +59,11 @@ def bin_columns(values, sources, cuts, n_cuts, lows, scales, out, targets):
                 raw = np.float64(values[i, source])
                 value = raw if raw > low else low
                 b = _even_cuts_below(row, value, low, scale, last)
+                out[i, target] = np.uint8(b) if raw == raw else missing
+        elif n_cuts[j] <= FEW_CUTS:
+            for i in range(values.shape[0]):
+                raw = np.float64(values[i, source])
+                b = _few_cuts_below(row, raw, np.uint64(0))
                 out[i, target] = np.uint8(b) if raw == raw else missing
         else:
             for i in range(values.shape[0]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from dask.dataframe.utils import make_meta
 from dpforest.exceptions import SchemaError
 from dpforest.schema.column_types import ColumnType
 from dpforest.tables.container_types import series_type
-from dpforest.tables.sources import Outputs, Source
+from dpforest.tables.sources import Kinds, Making, Source
 
 
 class DaskSource(Source):
@@ -56,12 +56,7 @@ class DaskSource(Source):
                 ) from None
             yield batch
 
-    def map(
-        self,
-        function: Callable[[Any], Outputs],
-        columns: Sequence[str],
-        like: Mapping[str, np.dtype[Any]],
-    ) -> Any:
+    def map(self, function: Making, columns: Sequence[str], like: Kinds) -> Any:
         """A frame of Dask with the new columns, and the index and divisions of this one."""
         chosen = self._frame[list(columns)]
         meta = pd.DataFrame({name: np.empty(0, kind) for name, kind in like.items()})
@@ -69,7 +64,7 @@ class DaskSource(Source):
         return chosen.map_partitions(_made, function, meta, meta=meta)
 
 
-def _made(part: Any, function: Callable[[Any], Outputs], empty: Any) -> Any:
+def _made(part: Any, function: Making, empty: Any) -> Any:
     if not len(part):
         return empty.set_index(part.index)
     return pd.DataFrame(dict(function(part)), index=part.index)

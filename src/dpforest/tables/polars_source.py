@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import polars as pl
 from dpforest.exceptions import SchemaError, SourceChangedError
 from dpforest.schema.column_types import ColumnType
 from dpforest.tables.container_types import series_type
-from dpforest.tables.sources import Outputs, Source
+from dpforest.tables.sources import Kinds, Making, Source
 
 BATCH_ROWS = 1 << 16
 
@@ -46,12 +46,7 @@ class PolarsSource(Source):
                 "files have the same columns and types"
             ) from None
 
-    def map(
-        self,
-        function: Callable[[Any], Outputs],
-        columns: Sequence[str],
-        like: Mapping[str, np.dtype[Any]],
-    ) -> pl.LazyFrame:
+    def map(self, function: Making, columns: Sequence[str], like: Kinds) -> pl.LazyFrame:
         """A lazy frame of the new columns."""
         empty = pl.DataFrame({name: np.empty(0, kind) for name, kind in like.items()})
 

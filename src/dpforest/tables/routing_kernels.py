@@ -17,7 +17,8 @@ import numpy as np
 from numba import njit
 
 BLOCK = 1024  # records routed together; their nodes and counters stay in the first-level cache
-WIDE_BLOCK = 4096  # records whose leaf numbers and gradients stay in the first-level cache
+WIDE_BLOCK = 8192  # records whose leaf numbers and scores stay near; a call costs as much as many
+FEW_RECORDS = 8  # so many go down oblivious trees one by one
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -167,21 +168,52 @@ def find_oblivious_leaves(columns, trees, out):
 
 @njit(nogil=True, cache=True)
 def add_tree_values(columns, trees, values, scores):
-    """Add to ``scores[output, record]`` the values of the leaves of all trees."""
+    """Add to ``scores[output, record]`` the values of the leaves of all trees, in their order."""
     feature, low, span, in_a_row, table, depth = trees
-    leaves = np.empty(WIDE_BLOCK, np.uint8)
-    for start in range(0, columns.shape[1], WIDE_BLOCK):
-        stop = min(start + WIDE_BLOCK, columns.shape[1])
-        leaf = leaves[: stop - start]
-        for t in range(feature.shape[0]):
+    n_trees, n = feature.shape[0], columns.shape[1]
+    if n <= FEW_RECORDS:
+        _add_values_one_by_one(columns, feature, table, depth, values, scores)
+        return
+    leaves = np.empty((4, WIDE_BLOCK), np.uint8)
+    for start in range(0, n, WIDE_BLOCK):
+        stop = min(start + WIDE_BLOCK, n)
+        for t in range(n_trees):
+            leaf = leaves[t % 4, : stop - start]
             _oblivious_leaves(
                 columns, start, feature[t], low[t], span[t], in_a_row[t], table[t], depth[t], leaf
             )
+            if t % 4 == 3:
+                for k in range(scores.shape[0]):
+                    _add_four_values(values[t - 3 : t + 1], k, leaves, scores[k, start:stop])
+        for t in range(n_trees - n_trees % 4, n_trees):
             for k in range(scores.shape[0]):
-                _add_values(values[t, k], leaf, scores[k, start:stop])
+                _add_values(values[t, k], leaves[t % 4], scores[k, start:stop])
+
+
+@njit(nogil=True, cache=True)
+def _add_values_one_by_one(columns, feature, table, depth, values, scores):
+    for i in range(columns.shape[1]):
+        for t in range(feature.shape[0]):
+            leaf = np.uint64(0)
+            for k in range(depth[t]):
+                leaf |= np.uint64(table[t, k, columns[feature[t, k], i]]) << np.uint64(k)
+            for k in range(scores.shape[0]):
+                scores[k, i] += values[t, k, leaf]
+
+
+@njit(nogil=True, cache=True)
+def _add_four_values(values, output, leaves, scores):
+    """Add the values of four trees while a score is at hand; rounded as if added tree by tree."""
+    a, b, c, d = values[0, output], values[1, output], values[2, output], values[3, output]
+    in_a, in_b, in_c, in_d = leaves[0], leaves[1], leaves[2], leaves[3]
+    for i in range(scores.shape[0]):
+        score = scores[i] + a[np.uint64(in_a[i])]
+        score += b[np.uint64(in_b[i])]
+        score += c[np.uint64(in_c[i])]
+        scores[i] = score + d[np.uint64(in_d[i])]
 
 
 @njit(nogil=True, cache=True)
 def _add_values(values, leaf, scores):
-    for i in range(leaf.shape[0]):
+    for i in range(scores.shape[0]):
         scores[i] += values[np.uint64(leaf[i])]

@@ -21,6 +21,10 @@ from dpforest.schema.column_types import ColumnType
 
 Outputs = Mapping[str, NDArray[Any]]
 """Columns that were computed for a batch, by name."""
+Making = Callable[[Any], Outputs]
+"""What makes new columns of the frame of a batch."""
+Kinds = Mapping[str, np.dtype[Any]]
+"""The names and types of new columns."""
 
 EMPTY = "the source is empty (0 sample(s)): at least one record is needed"
 _ENGINES = {
@@ -62,21 +66,14 @@ class Source(ABC):
         """
 
     @abstractmethod
-    def map(
-        self,
-        function: Callable[[Any], Outputs],
-        columns: Sequence[str],
-        like: Mapping[str, np.dtype[Any]],
-    ) -> Any:
+    def map(self, function: Making, columns: Sequence[str], like: Kinds) -> Any:
         """What a function makes of every batch of some columns, as lazily as the source is.
 
         Parameters
         ----------
-        function : callable
-            Takes a frame of a batch, gives the new columns.
+        function : Making
         columns : sequence of str
-        like : mapping of str to dtype
-            The names and types of the new columns.
+        like : Kinds
         """
 
     def require(self, columns: Sequence[str]) -> None:

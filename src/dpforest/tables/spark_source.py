@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import types as kinds
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from dpforest.exceptions import SchemaError
 from dpforest.schema.column_types import ColumnType
-from dpforest.tables.sources import Outputs, Source
+from dpforest.tables.sources import Kinds, Making, Source
 
 _TYPES: dict[type, ColumnType] = {
     kinds.BooleanType: "boolean",
@@ -64,12 +63,7 @@ class SparkSource(Source):
                 "that all of its files have the same columns"
             ) from None
 
-    def map(
-        self,
-        function: Callable[[Any], Outputs],
-        columns: Sequence[str],
-        like: Mapping[str, np.dtype[Any]],
-    ) -> Any:
+    def map(self, function: Making, columns: Sequence[str], like: Kinds) -> Any:
         """The frame with the new columns beside its own: rows of Spark can meet by nothing else."""
         there = [name for name in like if name in self.names]
         if there:
@@ -96,7 +90,7 @@ def _pack(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def _made(
-    function: Callable[[Any], Outputs], columns: list[str], new: pa.Schema, batches: Iterator[Any]
+    function: Making, columns: list[str], new: pa.Schema, batches: Iterator[Any]
 ) -> Iterator[Any]:
     for batch in batches:
         if batch.num_rows:

@@ -22,8 +22,8 @@ from dpforest.trees.workloads.linear import Domain, Workload
 
 
 @dataclass(frozen=True)
-class WeightedMarginals:
-    """Some marginals, each multiplied by a whole number (McKenna et al. 2018, OPT_M).
+class _Weighted:
+    """Some marginals, each with a whole number.
 
     Parameters
     ----------
@@ -42,6 +42,10 @@ class WeightedMarginals:
     def tables(self) -> tuple[Attributes, ...]:
         """The marginals."""
         return self.subsets
+
+
+class WeightedMarginals(_Weighted):
+    """The marginals, each multiplied by its number (McKenna et al. 2018, OPT_M)."""
 
     def norm(self, order: Order) -> int:
         """A record is in one cell of each marginal: a sum of weights, or of their squares."""
@@ -83,30 +87,13 @@ class WeightedMarginals:
         return workload.answer(Residuals(self.domain, parts))
 
 
-@dataclass(frozen=True)
-class WeightedResiduals:
-    """The residuals of some marginals, each multiplied by a whole number; for Gaussian noise.
+class WeightedResiduals(_Weighted):
+    """The residuals of the marginals, each multiplied by its number; for Gaussian noise.
 
     The rows for a subset U are its marginal times the Kronecker product of n_i I - J (J all ones)
     over its attributes: integers, and zero for everything but the residual space U. Only where
     noise is calibrated to L2 norms is this better than measuring the marginals themselves.
-
-    Parameters
-    ----------
-    domain : tuple of int
-    subsets : tuple of tuples of int
-    weights : tuple of int
-        Positive.
     """
-
-    domain: Domain
-    subsets: tuple[Attributes, ...]
-    weights: tuple[int, ...]
-
-    @property
-    def tables(self) -> tuple[Attributes, ...]:
-        """The marginals."""
-        return self.subsets
 
     def norm(self, order: Order) -> int:
         """A column of n I - J has one entry n - 1 and n - 1 entries -1."""
