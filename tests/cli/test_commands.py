@@ -2,6 +2,8 @@
 
 import csv
 import json
+import runpy
+import sys
 
 import numpy as np
 import pandas as pd
@@ -25,6 +27,13 @@ def told(*arguments):
 
 def test_the_version_is_that_of_the_library():
     assert run_well("--version").stdout == f"dpforest {dpforest.__version__}\n"
+
+
+def test_python_runs_the_package(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["dpforest", "--version"])
+    with pytest.raises(SystemExit):
+        runpy.run_module("dpforest", run_name="__main__")
+    assert capsys.readouterr().out == f"dpforest {dpforest.__version__}\n"
 
 
 def test_estimators_are_all_that_can_be_trained_and_saved():

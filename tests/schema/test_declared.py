@@ -163,6 +163,16 @@ def test_save_and_load(tmp_path):
         Schema.load(tmp_path / "broken.json")
 
 
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [(b"", "it is empty"), (b"{\n 1", "see line 2, column 2"), (b"\xff", "it is not UTF-8 text")],
+)
+def test_what_is_wrong_with_a_file_is_said_in_words(tmp_path, written, told):
+    (tmp_path / "broken.json").write_bytes(written)
+    with pytest.raises(SchemaError, match=f"not a JSON file: {told}$"):
+        Schema.load(tmp_path / "broken.json")
+
+
 def read(*args, **keywords):
     with pytest.warns(PrivacyLeakWarning, match=r"Schema\.infer"):
         return Schema.from_frame(*args, **keywords)

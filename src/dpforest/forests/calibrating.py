@@ -93,8 +93,7 @@ class CalibratedBoosting(BoostedForest):
         times = np.float32(factor)
         self.forest_ = BoostedTrees(self.forest_.trees, times * self.forest_.values)
         # A gradient moves the score by more, and is moved less by a unit of it.
-        gains, hessians = times * self.leaf_noise_.gains, self.leaf_noise_.hessians / times
-        self.leaf_noise_ = replace(self.leaf_noise_, gains=gains, hessians=hessians)
+        self.leaf_noise_ = self.leaf_noise_.multiplied(times)
         if self._start_noise is not None:
             deviation, reach = self._start_noise.deviation, self._start_noise.reach
             self._start_noise = replace(

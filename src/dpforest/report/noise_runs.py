@@ -89,6 +89,16 @@ class LeafNoise:
         gains = 1.0 / (np.maximum(noisy, 0.0) + np.maximum(self.dampings, 1e-30)[:, None])
         return np.asarray(gains.std(axis=0) / gains.mean(axis=0))
 
+    def multiplied(self, times: np.float32) -> LeafNoise:
+        """The same where all scores, and so what leaves add, are multiplied."""
+        return LeafNoise(
+            times * self.gains,
+            self.hessians / times,
+            self.deviations,
+            self.hessian_deviations / times,
+            self.dampings / times,
+        )
+
     def fits(self, n_trees: int, n_leaves: int) -> bool:
         """Whether there is one of everything for each leaf or tree."""
         of_leaves = self.gains, self.hessians

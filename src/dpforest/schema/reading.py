@@ -24,8 +24,11 @@ def read_json(path: str | Path) -> Any:
     """Read a JSON file."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise SchemaError(f"{path}: not a JSON file: {error}") from None
+    except json.JSONDecodeError as error:
+        where = f"see line {error.lineno}, column {error.colno}" if error.doc else "it is empty"
+        raise SchemaError(f"{path}: not a JSON file: {where}") from None
+    except UnicodeDecodeError:
+        raise SchemaError(f"{path}: not a JSON file: it is not UTF-8 text") from None
 
 
 def read_parts(item: object) -> tuple[tuple[Feature, ...], Target | None, "Ledger | None"]:
