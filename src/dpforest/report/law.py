@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from dpforest.arrays import Values
 from dpforest.report.law_kernels import latent_step
@@ -101,9 +102,8 @@ def law_of_leaves(
     )
     arrays = trees.feature[:stop], trees.goes_right[:stop], trees.depth[:stop]
     released = sums[:stop], whole[:stop], deviations[:stop] ** 2, max(1.0, stop / SEEN_AGAIN)
-    chances = prior[:, None] * np.exp(
-        np.random.default_rng(0).normal(size=(len(shares), CLASSES, longest))
-    )
+    apart = ndtri(np.random.default_rng(0).random((len(shares), CLASSES, longest)))
+    chances = prior[:, None] * np.exp(apart)
     chances /= chances.sum(axis=2, keepdims=True)
     weights = np.full(CLASSES, 1.0 / CLASSES)
     for _ in range(STEPS):

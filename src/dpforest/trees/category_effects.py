@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,7 @@ from dpforest.trees.structure import FeatureBins
 
 FEWEST, MOST = 3, 64  # categories; two can be parted in one way only, and many take long
 LEARNT = 0.7  # the share of the questions that follow what was learnt
+SPREAD = math.sqrt(3.0)  # of a uniform draw with variance 1
 FIRM = 1e-9  # keeps what nothing is known of from dividing by 0, relative to a question
 
 
@@ -79,7 +82,7 @@ class CategoryEffects:
         asked = feature[learnt]
         which, place = np.unique(asked, return_inverse=True)
         drawn = np.array([self._draw(int(j)) for j in which])[place]
-        direction = self._rng.standard_normal((len(asked), drawn.shape[2]))
+        direction = self._rng.uniform(-1.0, 1.0, (len(asked), drawn.shape[2]))
         height = np.einsum("nvk,nk->nv", drawn, direction)
         n_values = self._n_values[asked][:, None]
         height = np.where(np.arange(self._widest) < n_values, height, np.inf)
@@ -98,8 +101,8 @@ class CategoryEffects:
         if weight > 0.0:
             # The gradients of all records together are next to nothing: as good as a question.
             root = np.linalg.cholesky(precision + weight * (FIRM * np.eye(n) + 1.0))
-            noise = self._deviation * self._rng.standard_normal(pull.shape)
-            drawn[:n] = np.linalg.solve(root.T, np.linalg.solve(root, pull) + noise)
+            doubt = self._deviation * self._rng.uniform(-SPREAD, SPREAD, pull.shape)
+            drawn[:n] = np.linalg.solve(root.T, np.linalg.solve(root, pull) + doubt)
         else:
-            drawn[:n] = self._rng.standard_normal(pull.shape)
+            drawn[:n] = self._rng.uniform(-1.0, 1.0, pull.shape)
         return drawn
