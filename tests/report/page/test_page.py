@@ -205,7 +205,7 @@ def test_a_schema_that_was_read_off_the_records_is_told():
 
 def test_a_fit_that_failed_has_its_account(monkeypatch):
     X, y, schema = records(CLASSES)
-    forest = PrivateForestClassifier(schema=schema)
+    forest = PrivateForestClassifier(schema=schema, max_depth=2)  # trees, and never one rule
     with pytest.raises(NotFittedError):
         forest.report()
 
