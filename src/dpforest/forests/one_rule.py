@@ -75,7 +75,7 @@ def trial_share(purse: Purse, n_records: float, n_features: int, n_classes: int)
     Examples
     --------
     >>> trial_share(Purse(1.0, 1e-6), 1_000.0, 4, 2), trial_share(Purse(1.0, 1e-6), 1e4, 4, 2)
-    (Fraction(27, 400), Fraction(0, 1))
+    (Fraction(16, 249), Fraction(0, 1))
     """
     if not purse.private or purse.pure or n_features > FEW_FEATURES or n_classes > 2:
         return Fraction(0)

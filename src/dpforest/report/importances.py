@@ -41,6 +41,7 @@ DEVIATIONS_OF_COINS = (
 )
 LEAST_OF_PAIRS = 0.4  # of all moves along a feature: what noise is does not come to the last digit
 LEAST_OF_MANY_TREES, MORE_OF_FEW = 0.3, 1.5  # the same next to noise; few trees average out less
+MOST_OF_FEW_TREES = 0.6  # a linear model or a rule has a tree a feature, and they are no average
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,7 @@ def _next_to_noise(model: Explained, points: Bins, others: Bins) -> tuple[Values
     # where nothing stands out beyond doubt, nothing does.
     sure = bool((moved - alone > DEVIATIONS_OF_THE_FIRST * doubt).any())
     least = LEAST_OF_MANY_TREES + MORE_OF_FEW / np.sqrt(model.forest.n_trees)
+    least = min(least, MOST_OF_FEW_TREES)
     reach = np.maximum(DEVIATIONS_OF_NOISE * noise, least * moved)
     return moved, signal, reach if sure else reach + np.inf, np.sqrt(noise**2 + cross)
 
