@@ -56,12 +56,9 @@ def test_what_is_known_of_the_noise_follows_the_factor():
     shares = model.feature_importances_
     noise = model.noise_forest().values
     model._multiply_scores(3.0)
-    before, after = (
-        np.linalg.norm(values, axis=(1, 2)) for values in (noise, model.noise_forest().values)
-    )
-    np.testing.assert_allclose(after, 3.0 * before, rtol=0.2)
-    # The law of bins is found anew, from Hessians that look like those of fewer records.
-    np.testing.assert_allclose(model.feature_importances_, shares, atol=0.02)
+    off = np.linalg.norm(model.noise_forest().values - 3.0 * noise, axis=(1, 2))
+    assert (off <= 0.2 * 3.0 * np.linalg.norm(noise, axis=(1, 2))).all()
+    np.testing.assert_allclose(model.feature_importances_, shares, atol=0.01)
 
 
 def test_a_saved_model_is_as_sure(tmp_path):

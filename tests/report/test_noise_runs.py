@@ -29,7 +29,7 @@ def leaf_noise(hessian_deviation, gradient=500.0):
     gains = np.full((2, 2), 0.01, np.float32)
     values = np.zeros((2, 1, 2), np.float32)
     values[0, 0] = -0.01 * gradient, 0.01 * gradient
-    of_trees = np.full(2, 10.0), np.full(2, hessian_deviation), np.full(2, 50.0)
+    of_trees = np.full(2, 10.0), np.full(2, hessian_deviation), np.full(2, 50.0), np.ones(2)
     return LeafNoise(gains, np.full((2, 2), 50.0, np.float32), *of_trees), values
 
 

@@ -130,6 +130,7 @@ class ExplainedBoosting(ScoringBoosting):
             "tree_deviations": self.leaf_noise_.deviations,
             "hessian_deviations": self.leaf_noise_.hessian_deviations,
             "dampings": self.leaf_noise_.dampings,
+            "factors": self.leaf_noise_.factors,
         }
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -145,4 +146,5 @@ class ExplainedBoosting(ScoringBoosting):
             arrays["tree_deviations"],
             arrays["hessian_deviations"],
             arrays["dampings"],
+            arrays["factors"],
         )

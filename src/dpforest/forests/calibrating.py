@@ -92,7 +92,6 @@ class CalibratedBoosting(BoostedForest):
         """Post-processing: the values of leaves, and what is known of the noise in them."""
         times = np.float32(factor)
         self.forest_ = BoostedTrees(self.forest_.trees, times * self.forest_.values)
-        # A gradient moves the score by more, and is moved less by a unit of it.
         self.leaf_noise_ = self.leaf_noise_.multiplied(times)
         if self._start_noise is not None:
             deviation, reach = self._start_noise.deviation, self._start_noise.reach

@@ -11,7 +11,7 @@ Everything here follows from released numbers, so it is free.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,8 @@ class LeafNoise:
         Of the noise in their Hessians.
     dampings : ndarray of float64, shape (n_trees,)
         What was added to a Hessian before a gradient was divided by it.
+    factors : ndarray of float64, shape (n_trees,)
+        What scores were multiplied by since.
     """
 
     gains: NDArray[np.float32]
@@ -54,6 +56,7 @@ class LeafNoise:
     deviations: Values
     hessian_deviations: Values
     dampings: Values
+    factors: Values
 
     @property
     def leaf_deviations(self) -> Values:
@@ -91,18 +94,12 @@ class LeafNoise:
 
     def multiplied(self, times: np.float32) -> LeafNoise:
         """The same where all scores, and so what leaves add, are multiplied."""
-        return LeafNoise(
-            times * self.gains,
-            self.hessians / times,
-            self.deviations,
-            self.hessian_deviations / times,
-            self.dampings / times,
-        )
+        return replace(self, gains=times * self.gains, factors=float(times) * self.factors)
 
     def fits(self, n_trees: int, n_leaves: int) -> bool:
         """Whether there is one of everything for each leaf or tree."""
         of_leaves = self.gains, self.hessians
-        of_trees = self.deviations, self.hessian_deviations, self.dampings
+        of_trees = self.deviations, self.hessian_deviations, self.dampings, self.factors
         return all(a.shape == (n_trees, n_leaves) for a in of_leaves) and all(
             a.shape == (n_trees,) for a in of_trees
         )
@@ -113,13 +110,14 @@ class LeafNoise:
         widest = max((part.gains.shape[1] for part in rounds), default=1)
         if not rounds:
             nothing = np.zeros((0, widest), np.float32)
-            return cls(nothing, nothing, np.zeros(0), np.zeros(0), np.zeros(0))
+            return cls(nothing, nothing, *np.zeros((4, 0)))
         gains, hessians = (
             np.concatenate([np.pad(a, ((0, 0), (0, widest - a.shape[1]))) for a in arrays])
             for arrays in ([p.gains for p in rounds], [p.hessians for p in rounds])
         )
         of_trees = zip(
-            *((p.deviations, p.hessian_deviations, p.dampings) for p in rounds), strict=True
+            *((p.deviations, p.hessian_deviations, p.dampings, p.factors) for p in rounds),
+            strict=True,
         )
         return cls(gains, hessians, *map(np.concatenate, of_trees))
 
@@ -273,7 +271,8 @@ def noise_values(
     errors, luck = np.ascontiguousarray(before.T, np.float64), _signs(rng, POINTS)
     steps = np.empty((n_leaves, RUNS))
     # Chance is what the last trees still saw: a model that grew sure has explained the rest.
-    hessians = np.maximum(noise.hessians, 0.0)
+    # A unit of a score that was multiplied since moves gradients by less.
+    hessians = np.maximum(noise.hessians, 0.0) / noise.factors[:, None].astype(np.float32)
     whole = hessians.sum(axis=1, dtype=np.float64)
     last = whole[-max(1, len(whole) // LAST_PART) :].mean()
     unsure = np.minimum(last / np.maximum(whole, 1e-300), 1.0)

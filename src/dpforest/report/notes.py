@@ -96,7 +96,7 @@ class Notes:
         steps = np.linalg.norm(values, axis=1)
         gains = np.divide(steps, size, out=np.zeros_like(size), where=size > 0.0)
         arrays = gains.astype(np.float32), hessians.astype(np.float32)
-        of_trees = (np.full(n_trees, x) for x in (deviation, hessian_deviation, damping))
+        of_trees = (np.full(n_trees, x) for x in (deviation, hessian_deviation, damping, 1.0))
         self.noise.append(LeafNoise(*arrays, *of_trees))
         level = np.arange(trees.feature.shape[1])[:, None]
         signs = np.where(np.arange(n_leaves) >> level & 1, 1.0, -1.0)
