@@ -29,7 +29,7 @@ from dpforest import (
     Target,
 )
 from dpforest.forests import boosted_base, calibrating
-from dpforest.forests.plan import NO_LINEAR_START
+from dpforest.forests.linear_plan import NO_LINEAR_START
 from dpforest.forests.question_plan import QuestionPlan
 from dpforest.losses import IntegerLoss, Pinball
 from dpforest.privacy import confidence, questions

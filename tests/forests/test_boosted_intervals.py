@@ -105,7 +105,7 @@ def test_explanations_speak_of_both_ends():
     pytest.importorskip("matplotlib")
     from dpforest.report import feature_effect
 
-    X, y = make_table(3_000)
+    X, y = make_table()
     model = regressor(epsilon=2.0).fit(X, y)
     parts = model.contributions(X[:20])
     inside = np.sort(np.clip(parts.scores, -10, 20), axis=1)

@@ -86,7 +86,7 @@ def test_more_signal_needs_a_smaller_share():
 
 def test_a_linear_model_that_is_all_there_is_is_calibrated_too():
     X, y, schema = separable()
-    with patch("dpforest.forests.plan.LINEAR_SIGNAL", 1e9):
+    with patch("dpforest.forests.linear_plan.LINEAR_SIGNAL", 1e9):
         model = fitted(X, y, schema, epsilon=2.0)
     assert model.plan_.n_trees == 0
     assert LABEL in labels_of(model)

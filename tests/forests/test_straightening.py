@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest import NumericFeature, PrivateForestRegressor, Schema, Target
-from dpforest.forests import boosted_numbers, plan
+from dpforest.forests import boosted_numbers, linear_plan, plan
 from dpforest.forests.straightening import (
     LARGEST_STRETCH,
     NOT_STRAIGHTENED,
@@ -86,7 +86,7 @@ def test_quantiles_are_left_as_they_are(loss):
 
 def test_a_model_without_trees_is_straightened_too(monkeypatch):
     for bound in ("LINEAR_SIGNAL", "MOST_LINEAR_SIGNAL"):
-        monkeypatch.setattr(plan, bound, 1e9)
+        monkeypatch.setattr(linear_plan, bound, 1e9)
     X, y = tailed()
     model = PrivateForestRegressor(schema=SCHEMA, random_state=0).fit(X, y)
     assert model.plan_ == plan.NO_TREES

@@ -154,8 +154,10 @@ def test_derivatives_of_classes_are_bounded_whatever_the_scores(loss):
 @every_norm
 @every_class_loss
 def test_the_clip_of_classes_is_the_norm_at_the_start(loss, norm):
+    """Of the softmax loss under Gaussian noise seven tenths of it."""
     slopes, _ = derivatives_of(loss, np.zeros((loss.n_outputs, 1)), np.zeros(1, np.int32))
-    assert loss.clip(norm) == pytest.approx(np.linalg.norm(slopes[:, 0], norm))
+    part = 0.7 if isinstance(loss, Softmax) and norm == 2 else 1.0
+    assert loss.clip(norm) == pytest.approx(part * np.linalg.norm(slopes[:, 0], norm))
 
 
 @every_class_loss
@@ -240,3 +242,10 @@ def test_a_step_of_the_median_moves_all_quantiles_alike(shape):
     assert loss.moves(steps).dtype == np.float32
     assert Pinball((0.1,)).moves(steps[..., :1, :]) is not None
     np.testing.assert_array_equal(Pinball((0.1, 0.9)).moves(steps[..., :2, :]), steps[..., :2, :])
+
+
+@pytest.mark.parametrize("n_classes", [3, 10, 26])
+def test_softmax_goes_further_with_more_signal_and_not_without_end(n_classes):
+    steps = [Softmax(n_classes).total_step(10.0**k, 2) for k in range(9)]
+    assert steps == sorted(steps)
+    assert (steps[0], steps[-1]) == (160.0, 400.0)

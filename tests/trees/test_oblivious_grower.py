@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.trees.oblivious_grower import ASKING, FEW_CATEGORIES, KEPT, QUESTIONS, ObliviousGrower
+from dpforest.trees.oblivious_grower import FEW_CATEGORIES, KEPT, QUESTIONS, ObliviousGrower
 from dpforest.trees.structure import FeatureBins
 
 
@@ -175,11 +175,10 @@ def test_the_same_stream_draws_the_same_trees():
 # Chosen questions
 
 
-def choosing_grower(bins, levels, seed=0):
+def choosing_grower(bins, levels, seed=0, asking=0.6):
+    choices = {"chosen_levels": levels, "asking": asking}
     rng = np.random.default_rng(seed)
-    return ObliviousGrower(
-        bins, even_weights(bins), rng, learnt=0.0, focus=1.0, chosen_levels=levels
-    )
+    return ObliviousGrower(bins, even_weights(bins), rng, learnt=0.0, focus=1.0, **choices)
 
 
 def test_candidates_are_questions_of_every_usable_feature():
@@ -196,17 +195,21 @@ def test_candidates_are_questions_of_every_usable_feature():
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(1, 4), st.integers(1, 12), st.integers(1, 7), st.integers(0, 2**32))
-def test_chosen_questions_are_asked_by_most_trees_each_once(levels, n_chosen, n_trees, seed):
-    grower = choosing_grower(make_bins([6] * 9), levels, seed)
+@given(
+    st.integers(1, 4), st.integers(1, 20), st.integers(1, 7), st.floats(0, 1), st.integers(0, 99)
+)
+def test_chosen_questions_are_asked_by_their_share_of_trees(
+    levels, n_chosen, n_trees, asking, seed
+):
+    grower = choosing_grower(make_bins([6] * 9), levels, seed, asking)
     candidates = grower.candidates()
     for i in range(n_chosen):
         grower.keep(candidates[i : i + 1])
-    kept = range(max(0, n_chosen - KEPT), n_chosen)
+    kept = range(max(0, n_chosen - (KEPT if levels <= 3 else 2 * KEPT)), n_chosen)
     asked = {(candidates.feature[i, 0], candidates.goes_right[i, 0].tobytes()) for i in kept}
-    trees = grower.draw(n_trees, 3)
-    n_levels = min(levels, len(kept), 3)
-    for t in range(round(ASKING * n_trees)):
+    trees = grower.draw(n_trees, 4)
+    n_levels = min(levels, len(kept), 4)
+    for t in range(round(asking * n_trees)):
         questions = [
             (trees.feature[t, k], trees.goes_right[t, k].tobytes()) for k in range(n_levels)
         ]
@@ -217,3 +220,26 @@ def test_chosen_questions_are_asked_by_most_trees_each_once(levels, n_chosen, n_
 def test_without_choices_nothing_changes():
     one, other = choosing_grower(make_bins([6] * 5), 0), make_grower(make_bins([6] * 5), learnt=0.0)
     assert (one.draw(4, 3).goes_right == other.draw(4, 3).goes_right).all()
+
+
+def test_features_that_act_together_come_together_where_that_is_asked_for():
+    """Exclusive or of two of eight features: single answers tell nothing of it."""
+    bins = make_bins([2] * 8)
+    share = {}
+    for together in (False, True):
+        rng = np.random.default_rng(0)
+        grower = ObliviousGrower(
+            bins, even_weights(bins), rng, learnt=0.95, focus=1.0, together=together
+        )
+        asks_both = []
+        for _ in range(200):
+            trees = grower.draw(5, 3)
+            both = (trees.feature == 2).any(axis=1) & (trees.feature == 5).any(axis=1)
+            answers = np.arange(8) >> np.arange(3)[:, None] & 1
+            levels = ((trees.feature == 2) | (trees.feature == 5)) & both[:, None]
+            sums = np.where(levels @ answers % 2, 5.0, -5.0) * both[:, None]
+            grower.learn(trees, sums[:, :, None] + rng.uniform(-1, 1, (5, 8, 1)), 3**-0.5)
+            asks_both.append(both.mean())
+        share[together] = np.mean(asks_both[100:])
+    assert share[False] < 0.2
+    assert share[True] > 0.4

@@ -18,19 +18,18 @@ from dpforest.forests.boosting import BoostedTrees, boost
 from dpforest.forests.declared import fitted, parameter
 from dpforest.forests.expectations import Worth
 from dpforest.forests.files import named, of_group
+from dpforest.forests.linear_plan import LinearPlan, plan_linear
 from dpforest.forests.linear_start import linear_start, noise_of_start
 from dpforest.forests.parameters import Auto
 from dpforest.forests.plan import (
     NO_TREES,
     Asked,
     BoostingPlan,
-    LinearPlan,
     Purse,
     bin_share,
     bin_sizes,
     on_grid,
     plan_boosting,
-    plan_linear,
 )
 from dpforest.forests.question_plan import plan_questions
 from dpforest.losses import Loss
@@ -208,6 +207,7 @@ class BoostedForest(MonotoneBoosting):
             focus=plan.focus,
             memory=plan.memory,
             learnt_cuts=plan.learnt_cuts,
+            together=plan.together,
             chosen_levels=plan.chosen_levels,
             asking=plan.asking,
         )
@@ -224,7 +224,8 @@ class BoostedForest(MonotoneBoosting):
         """What public facts say; whoever asks for a shape of the trees gets trees."""
         bins = self.encoding_.feature_bins
         ordered = float((~bins.categorical | (bins.n_values == 2)).mean())
-        plan = plan_linear(purse, share, self.total_weight_, self.n_features_in_, ordered)
+        facts = self.total_weight_, self.n_features_in_, ordered, self._loss().n_outputs
+        plan = plan_linear(purse, share, *facts)
         return replace(plan, share=min(plan.share, Fraction(1, 2))) if asked != Asked() else plan
 
     def _start_linearly(

@@ -29,7 +29,9 @@ from dpforest.losses.pinball import MEDIAN
 from dpforest.privacy.desk import Desk
 from dpforest.report.noise_runs import Chance
 
-WIDTHS = 0.75  # residuals are clipped at so many standard deviations of the target
+WIDTHS = 0.42  # residuals are clipped at so many standard deviations of the target
+PURE_WIDTHS = 0.75  # the same under Laplace noise
+WIDEST = 0.75  # of the deviations, as far as the smoothing of a quantile may reach
 NEAR = 0.4  # of the targets on the smaller side of a quantile, as many as smoothing may reach
 FINEST = 0.1  # of a cell of the look: below that nothing is known
 BEYOND = 1.5  # what the look found, residuals may reach
@@ -75,7 +77,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
             self._lowered = _pinball(look, {*quantiles, MEDIAN})
             self._near_center = 0.0
         else:
-            clipped_at = WIDTHS * self.target_deviation_
+            clipped_at = (PURE_WIDTHS if purse.pure else WIDTHS) * self.target_deviation_
             self._lowered = Squared(
                 mean, min(high - low, clipped_at) if purse.private else high - low
             )
@@ -194,7 +196,7 @@ def _pinball(look: TargetLook, quantiles: set[float]) -> Pinball:
     for q in ordered:
         near = NEAR * min(q, 1.0 - q)
         reach = 0.5 * (look.quantile(q + near) - look.quantile(q - near))
-        reach = max(min(reach, WIDTHS * deviation), FINEST * cell)
+        reach = max(min(reach, WIDEST * deviation), FINEST * cell)
         widths.append(2.0 * max(q, 1.0 - q) * reach)
         centers.append(median + NEARER * (look.quantile(q) - median))
     return Pinball(ordered, tuple(centers), tuple(widths))

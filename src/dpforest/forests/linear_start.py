@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpforest.arrays import Values
 from dpforest.forests.boosting import BoostedTrees
-from dpforest.forests.plan import LinearPlan
+from dpforest.forests.linear_plan import LinearPlan
 from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Gaussian
 from dpforest.privacy.desk import Desk

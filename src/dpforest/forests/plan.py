@@ -22,10 +22,6 @@ TARGET_SHARE = Fraction(4, 100)  # half for each of two looks
 ONE_RULE, ONE_RULE_OF_FEW, ONE_RULE_OF_CLASSES = 25.0, 50.0, 20.0  # with less, it is one rule
 FEW_FEATURES, MOST_RULED_CLASSES = 6, 10
 PURE_RULE = 30.0  # how much more signal there may be where trees have Laplace noise
-LINEAR_SIGNAL = 6.0  # with less, everything goes into a linear model
-ROOT_FEATURE = 3.6  # the root of the features is counted so often, as 13 features count once each
-MANY_VALUES = 1_000_000  # records times features: from here on a step costs time
-MOST_LINEAR_SIGNAL = 200.0  # with more, trees see all that a linear model sees
 MANY_RECORDS = 100_000  # from here on a look at all bins takes long
 ROOT_STEP = 0.7  # of the number of records, how far a model without noise goes
 VERY_MANY_RECORDS = 1_000_000  # from here on a round costs time that small rounds would double
@@ -92,6 +88,7 @@ class BoostingPlan:
     leaf_damping : float
         Added too, divided by the number of leaves.
     learnt, focus, memory, learnt_cuts : float
+    together : bool
         How features and cuts are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`.
     n_choices : int
         Questions that are chosen, rather than drawn, spread evenly over the rounds.
@@ -120,6 +117,7 @@ class BoostingPlan:
     asking: float = 0.0
     choices_wait: bool = False
     deepening: bool = False
+    together: bool = False
 
 
 #: Where all went into a linear model.
@@ -156,7 +154,9 @@ def bin_sizes(purse: Purse, n_records: float, n_features: int) -> BinSizes:
 
 def bin_share(purse: Purse, n_records: float, n_features: int) -> Fraction:
     """The share of the budget for bins, half for each of two looks."""
-    return Fraction(15 if has_little_signal(purse, n_records, n_features) else 8, 100)
+    if has_little_signal(purse, n_records, n_features):
+        return Fraction(15, 100)
+    return Fraction(8 if purse.pure else 5, 100)
 
 
 def on_grid(loss: Loss, purse: Purse, price: Price, steps: int) -> IntegerLoss:
@@ -178,45 +178,6 @@ class Asked:
     trees_per_round: int | None = None
     depth: int | None = None
     learning_rate: float | None = None
-
-
-@dataclass(frozen=True)
-class LinearPlan:
-    """How much of what is left a linear start gets, and in how many steps.
-
-    Parameters
-    ----------
-    share : Fraction
-        Of the budget for the model; all of it where there is too little signal for trees.
-    n_steps : int
-    """
-
-    share: Fraction
-    n_steps: int
-
-
-NO_LINEAR_START = LinearPlan(Fraction(0), 0)
-
-
-def plan_linear(
-    purse: Purse, share: Fraction, n_records: float, n_features: int, ordered: float
-) -> LinearPlan:
-    """A linear start has few weights: it is for signal that is too little for trees alone.
-
-    Only under Gaussian noise: the L1 norm of a record's row, which Laplace noise would have to
-    hide, grows with the features. ``ordered`` is the share of the features that are numbers or
-    have two categories: a line tells less of others, so they get none as soon as trees can learn.
-    """
-    if not purse.private or purse.pure or n_records <= 0:
-        return NO_LINEAR_START
-    # The noise of all weights together grows with the root of their number.
-    signal = n_records * purse.total * math.sqrt(share) / (ROOT_FEATURE * math.sqrt(n_features))
-    if signal > (MOST_LINEAR_SIGNAL if ordered >= 0.5 else MOST_LINEAR_SIGNAL / 5.0):
-        return NO_LINEAR_START
-    part = min(1.0, LINEAR_SIGNAL / signal)
-    most_steps = 32 if n_records * n_features < MANY_VALUES else 16
-    n_steps = min(max(round(3.0 * math.sqrt(signal)), 2), most_steps)
-    return LinearPlan(Fraction(part).limit_denominator(1000), n_steps)
 
 
 def plan_boosting(
@@ -260,18 +221,21 @@ def plan_boosting(
     signal = n_records * mu / loss.bound / max(1.0, loss.n_outputs / 2.0)
     step = rules.total_step(signal, norm)
     small_rounds = rules.small_rounds and n_records < VERY_MANY_RECORDS
-    per_round = min(asked.trees_per_round or _per_round(purse, step, small_rounds), n_trees)
-    rounds = -(-n_trees // per_round)
     part = rules.leaf_damping(norm)
+    largest_rate = 1.5 if part == 0 else 0.8 * (1.0 + part)
+    per_round = _small_round(n_trees, step / largest_rate) if small_rounds else _round(step)
+    per_round = min(asked.trees_per_round or (1 if purse.pure else per_round), n_trees)
+    rounds = -(-n_trees // per_round)
     return BoostingPlan(
         n_trees,
         per_round,
         asked.depth or rules.depth(signal, n_features, any_numeric, norm),
-        asked.learning_rate or min(step / rounds, 1.5 if part == 0 else 0.8 * (1.0 + part)),
+        asked.learning_rate or min(step / rounds, largest_rate),
         rules.damping(norm) * loss.bound / mu + 1.0,
         part * max(n_records, 0.0) * rules.largest_hessian,
         *drawing,
         deepening=asked.depth is None and not purse.pure,
+        together=rules.together and not purse.pure,
     )
 
 
@@ -285,10 +249,11 @@ def _n_trees(purse: Purse, n_records: float) -> int:
     return 800
 
 
-def _per_round(purse: Purse, step: float, small: bool) -> int:
+def _round(step: float) -> int:
     """Large rounds average structure away; long ways need more rounds to stay stable."""
-    if purse.pure:
-        return 1
-    if small:
-        return 5
     return 10 if step > 45.0 else 20
+
+
+def _small_round(n_trees: int, fewest_rounds: float) -> int:
+    """The same where time allows: fewer trees where steps would be too large."""
+    return 5 if n_trees / 5 >= fewest_rounds else 3

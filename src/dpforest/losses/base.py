@@ -35,6 +35,8 @@ class Loss(ABC):
     memory: ClassVar[float] = 1.0
     learnt_cuts: ClassVar[float] = 0.0
     """How features and cuts are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`."""
+    together: ClassVar[bool] = False
+    """Whether features that act together are drawn together, under Gaussian noise."""
     many_features: ClassVar[int] = 20
     """From so many on it pays to choose questions for the trees, rather than to draw all."""
     small_rounds: ClassVar[bool] = False
@@ -91,7 +93,7 @@ class Loss(ABC):
 
     @abstractmethod
     def clip(self, norm: Norm) -> float:
-        """The norm at which gradients are clipped under noise: what they have at the start."""
+        """The norm at which gradients are clipped under noise: at most what they start with."""
 
     def hessian_part(self, norm: Norm) -> float:
         """The largest weighted Hessian, relative to the clip."""

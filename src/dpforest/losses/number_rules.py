@@ -16,6 +16,7 @@ class NumberRules:
     memory: ClassVar[float] = 0.95
     learnt_cuts: ClassVar[float] = 0.9
     small_rounds: ClassVar[bool] = True
+    together: ClassVar[bool] = True
     many_features: ClassVar[int] = 10
 
     @property

@@ -45,6 +45,7 @@ class Softmax(Loss):
 
     kernel = staticmethod(_derivatives)
     gradients_add_up_to_zero: ClassVar[bool] = True
+    focus: ClassVar[float] = 2.0
     memory: ClassVar[float] = 0.95
     learnt_cuts: ClassVar[float] = 0.9
     small_rounds: ClassVar[bool] = True
@@ -66,17 +67,30 @@ class Softmax(Loss):
         return np.asarray(softmax(scores.T.astype(np.float64), axis=1))
 
     def clip(self, norm: Norm) -> float:
-        """The norm of the gradients where all classes are equally probable."""
+        """The norm of the gradients of equal probabilities; under Gaussian noise seven tenths.
+
+        Records that the model tells well have far smaller gradients soon: noise would drown them.
+        """
         others = 1.0 - 1.0 / self.n_classes
-        return 2.0 * others if norm == 1 else math.sqrt(others)
+        return 2.0 * others if norm == 1 else 0.7 * math.sqrt(others)
+
+    def hessian_part(self, norm: Norm) -> float:
+        """Little under Gaussian noise: the damping is more than most Hessians."""
+        return super().hessian_part(norm) if norm == 1 else 0.15
 
     def damping(self, norm: Norm) -> float:
         """Far more than two classes need: a leaf tells little of each of many classes."""
         return super().damping(norm) if norm == 1 else 160.0
 
     def total_step(self, signal: float, norm: Norm) -> float:
-        """A long way, which the damping makes a slow one."""
-        return super().total_step(signal, norm) if norm == 1 else 160.0
+        """A long way, which the damping makes a slow one.
+
+        Longer still with much signal and many classes, of which each has a part of the records.
+        """
+        if norm == 1:
+            return super().total_step(signal, norm)
+        much = self._shared(signal) * self.n_classes / 40_000.0
+        return 160.0 * min(math.pow(max(much, 1.0), 0.35), 2.5)
 
     def depth(self, signal: float, n_features: int, any_numeric: bool, norm: Norm) -> int:
         """By the signal of all classes together: they share the structure.
@@ -85,6 +99,9 @@ class Softmax(Loss):
         """
         if norm == 1:
             return super().depth(signal, n_features, any_numeric, norm)
-        shared = signal * max(1.0, self.n_classes / 2.0)
         steps = (2.0, 50.0, 100.0, 1600.0) if any_numeric else (2.0, 100.0, 800.0, 1600.0)
-        return stairs(shared / n_features, steps, 2)
+        return stairs(self._shared(signal) / n_features, steps, 2)
+
+    def _shared(self, signal: float) -> float:
+        """The signal of all classes together."""
+        return signal * max(1.0, self.n_classes / 2.0)

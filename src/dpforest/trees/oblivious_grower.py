@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dpforest.arrays import Values
 from dpforest.trees.category_effects import CategoryEffects
+from dpforest.trees.feature_pairs import FeaturePairs
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import FeatureBins
 
@@ -38,6 +39,8 @@ class ObliviousGrower:
         fitted shows no more, so old signal misleads.
     learnt_cuts : float
         How far cuts are drawn by what they showed, rather than by the cut weights alone.
+    together : bool
+        Whether features that showed that they act together are drawn together (`FeaturePairs`).
     chosen_levels : int
         Levels that ask questions which were chosen, once there are some; one of the last 8, or of
         twice as many where there are more than 3 such levels.
@@ -61,6 +64,7 @@ class ObliviousGrower:
         focus: float,
         memory: float = 1.0,
         learnt_cuts: float = 0.0,
+        together: bool = False,
         chosen_levels: int = 0,
         asking: float = 0.6,
     ) -> None:
@@ -89,6 +93,7 @@ class ObliviousGrower:
         self._times_asked = np.zeros(len(bins))
         self._noise = 1.0
         self._effects = CategoryEffects(bins, rng)
+        self._pairs = FeaturePairs(len(bins)) if together else None
 
     def draw(self, n_trees: int, depth: int) -> ObliviousTrees:
         """Draw the trees of a round."""
@@ -121,6 +126,8 @@ class ObliviousGrower:
         self._effects.learn(*asked, contrast.swapaxes(0, 1)[level_of], n_leaves, deviation)
         self._noise = deviation**2
         net = (contrast**2).mean(axis=2) - self._noise
+        if self._pairs is not None:
+            self._pairs.learn(trees.feature, gradients, self._noise)
         for known in (self._signal, self._times_asked, self._cut_signal, self._times_cut):
             known *= self._memory
         np.add.at(self._signal, trees.feature.T, net)
@@ -141,12 +148,17 @@ class ObliviousGrower:
     def feature_shares(self) -> Values:
         """How often each feature is drawn: evenly, and by its signal plus what may still hide."""
         evenly = self._usable / self._usable.sum()
-        hidden = self._noise * np.sqrt(0.5 / np.maximum(self._times_asked, 1.0))
-        promise = (self.signal + hidden + 1e-300) * self._usable
+        promise = self._promise * self._usable
         by_promise = (promise / promise.max()) ** self._focus
         by_promise /= by_promise.sum()
         shares: Values = (1.0 - self._learnt) * evenly + self._learnt * by_promise
         return shares
+
+    @property
+    def _promise(self) -> Values:
+        """The signal of each feature, and what may still hide."""
+        hidden = self._noise * np.sqrt(0.5 / np.maximum(self._times_asked, 1.0))
+        return np.asarray(self.signal + hidden + 1e-300)
 
     def _shares_up_to_a_cut(self) -> Values:
         """How often a numeric feature is cut at each place or before it; 1 for categories."""
@@ -191,6 +203,9 @@ class ObliviousGrower:
         shares = shares / shares.sum()
         if depth > self._usable.sum():
             return self._rng.choice(len(shares), (n_trees, depth), p=shares)
+        if self._pairs is not None and self._times_asked.any():
+            known = self._promise, self._usable, self._learnt, self._focus
+            return self._pairs.draw(*known, (n_trees, depth), self._rng)
         with np.errstate(divide="ignore"):
             keys = np.log(shares) + self._rng.gumbel(size=(n_trees, len(shares)))
         return np.argsort(-keys, axis=1)[:, :depth]

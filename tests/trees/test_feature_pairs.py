@@ -1,0 +1,87 @@
+"""Features that act together are drawn together; all others as if there were no pairs."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpforest.trees.feature_pairs import FeaturePairs
+
+
+def leaf_sums(answers, depth, size=9.0):
+    """The leaves of a tree whose sums follow the exclusive or of some of its answers."""
+    leaf = np.arange(1 << depth)
+    odd = sum(leaf >> level & 1 for level in answers) % 2
+    return size * np.where(odd, 1.0, -1.0)[None, :, None]
+
+
+def draw(pairs, promise, n_trees=2000, depth=2, seed=0, learnt=1.0, focus=1.0, usable=None):
+    usable = np.ones(len(promise), np.bool_) if usable is None else usable
+    known = np.asarray(promise, float), usable, learnt, focus
+    return pairs.draw(*known, (n_trees, depth), np.random.default_rng(seed))
+
+
+def share_of(drawn, one, other):
+    """Of the trees, how many ask both."""
+    return ((drawn == one).any(axis=1) & (drawn == other).any(axis=1)).mean()
+
+
+@pytest.mark.parametrize("answers", [(0, 1), (0, 2), (1, 2)])
+def test_only_the_pair_that_acts_together_is_learnt(answers):
+    pairs, asked = FeaturePairs(6), np.array([[4, 2, 5]])
+    pairs.learn(asked, leaf_sums(answers, 3), 0.0)
+    drawn = draw(pairs, np.full(6, 1e-6))
+    together = {
+        (one, other): share_of(drawn, one, other) for one in range(6) for other in range(one)
+    }
+    one, other = sorted(asked[0, list(answers)])
+    # Whoever drew one of the two first, two times of six, draws the other next.
+    assert together.pop((other, one)) == pytest.approx(1 / 3, abs=0.05)
+    assert max(together.values()) < 0.1
+
+
+@pytest.mark.parametrize("answers", [(0,), (0, 1, 2)])
+def test_what_answers_say_alone_or_all_three_together_is_no_pair(answers):
+    taught, fresh = FeaturePairs(5), FeaturePairs(5)
+    taught.learn(np.array([[0, 1, 2]]), leaf_sums(answers, 3), 0.0)
+    promise = np.arange(1.0, 6.0)
+    np.testing.assert_array_equal(draw(taught, promise), draw(fresh, promise))
+
+
+def test_noise_alone_draws_no_pair():
+    """Its square is taken off; what is left of it, over many trees, is little."""
+    rng, pairs = np.random.default_rng(0), FeaturePairs(4)
+    asked = np.repeat([[0, 1]], 20_000, axis=0)
+    pairs.learn(asked, rng.uniform(-(3**0.5), 3**0.5, (20_000, 4, 1)), 1.0)
+    assert share_of(draw(pairs, np.full(4, 0.5)), 0, 1) == pytest.approx(1 / 6, abs=0.04)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 8), st.data())
+def test_a_tree_asks_different_usable_features(n_features, data):
+    usable = np.array(data.draw(st.lists(st.booleans(), min_size=n_features, max_size=n_features)))
+    usable[data.draw(st.integers(0, n_features - 1))] = True
+    depth = data.draw(st.integers(1, int(usable.sum())))
+    pairs, rng = FeaturePairs(n_features), np.random.default_rng(data.draw(st.integers(0, 99)))
+    pairs.learn(rng.integers(0, n_features, (3, 2)), rng.uniform(-9, 9, (3, 4, 2)), 1.0)
+    learnt, focus = data.draw(st.sampled_from([0.0, 0.8, 1.0])), data.draw(st.floats(0.5, 4.0))
+    drawn = draw(pairs, rng.random(n_features) + 1e-9, 20, depth, 0, learnt, focus, usable)
+    assert usable[drawn].all()
+    assert all(len(set(tree)) == depth for tree in drawn.tolist())
+
+
+def test_without_pairs_features_are_drawn_by_promise():
+    drawn = draw(FeaturePairs(3), [1.0, 2.0, 5.0], n_trees=20_000, depth=1)
+    np.testing.assert_allclose(
+        np.bincount(drawn.ravel()) / 20_000, [1 / 8, 2 / 8, 5 / 8], atol=0.02
+    )
+    even = draw(FeaturePairs(3), [1.0, 2.0, 5.0], n_trees=20_000, depth=1, learnt=0.0)
+    np.testing.assert_allclose(np.bincount(even.ravel()) / 20_000, 1 / 3, atol=0.02)
+
+
+def test_what_was_learnt_long_ago_fades():
+    pairs, asked = FeaturePairs(4), np.array([[0, 1]])
+    pairs.learn(asked, leaf_sums((0, 1), 2), 0.0)
+    for _ in range(200):
+        pairs.learn(asked, np.zeros((1, 4, 1)), 0.0)
+    assert share_of(draw(pairs, np.full(4, 1.0)), 0, 1) == pytest.approx(1 / 6, abs=0.04)
