@@ -179,7 +179,7 @@ class PrivateForestRegressor(BoostedRegressor):
     """The private forest to take when you just want the best one: regression.
 
     Boosted random oblivious trees on privately chosen bins, for a target with declared bounds. Two
-    noisy histograms of the target say where its mass lies; residuals beyond 0.42 standard
+    noisy histograms of the target say where its mass lies; residuals beyond 0.375 standard
     deviations (0.75 under Laplace noise) are clipped, which is mended in the end.
 
     Parameters

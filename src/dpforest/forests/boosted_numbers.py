@@ -29,7 +29,7 @@ from dpforest.losses.pinball import MEDIAN
 from dpforest.privacy.desk import Desk
 from dpforest.report.noise_runs import Chance
 
-WIDTHS = 0.42  # residuals are clipped at so many standard deviations of the target
+WIDTHS = 0.375  # residuals are clipped at so many standard deviations of the target
 PURE_WIDTHS = 0.75  # the same under Laplace noise
 WIDEST = 0.75  # of the deviations, as far as the smoothing of a quantile may reach
 NEAR = 0.4  # of the targets on the smaller side of a quantile, as many as smoothing may reach

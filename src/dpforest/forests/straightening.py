@@ -30,8 +30,8 @@ CELLS = 4  # fewer sums have less noise in all; a line needs two
 POINTS = 4096
 SHARES = 0.005, 0.06  # the least and the most of the budget
 ENOUGH = 300.0  # records times budget: more would tell no more
-SIGNAL_PER_WIDTH = 25.0  # that allows residuals to reach a width further
-NEAREST, FURTHEST = 4.5, 14.0  # widths at which residuals are clipped; nearer, noise is all
+SIGNAL_PER_WIDTH = 22.5  # that allows residuals to reach a width further
+NEAREST, FURTHEST = 5.0, 16.0  # widths at which residuals are clipped; nearer, noise is all
 HESSIAN_PART = 0.3
 LARGEST_STRETCH = 1.0
 
@@ -62,7 +62,7 @@ def plan_straightening(purse: Purse, n_records: float) -> StraighteningPlan:
     Examples
     --------
     >>> plan_straightening(Purse(1.0, 1e-6), 3_000.0)
-    StraighteningPlan(share=Fraction(3, 50), reach=6.9...)
+    StraighteningPlan(share=Fraction(3, 50), reach=7.7...)
     >>> plan_straightening(Purse(1.0, 1e-6), 300.0) == NOT_STRAIGHTENED
     True
     """
