@@ -223,7 +223,7 @@ def plan_boosting(
     small_rounds = rules.small_rounds and n_records < VERY_MANY_RECORDS
     part = rules.leaf_damping(norm)
     largest_rate = 1.5 if part == 0 else 0.8 * (1.0 + part)
-    per_round = _small_round(n_trees, step / largest_rate) if small_rounds else _round(step)
+    per_round = _small_round(n_trees, step) if small_rounds else _round(step)
     per_round = min(asked.trees_per_round or (1 if purse.pure else per_round), n_trees)
     rounds = -(-n_trees // per_round)
     return BoostingPlan(
@@ -254,6 +254,6 @@ def _round(step: float) -> int:
     return 10 if step > 45.0 else 20
 
 
-def _small_round(n_trees: int, fewest_rounds: float) -> int:
-    """The same where time allows: fewer trees where steps would be too large."""
-    return 5 if n_trees / 5 >= fewest_rounds else 3
+def _small_round(n_trees: int, step: float) -> int:
+    """The same where time allows: fewer trees where a round would go further than 1."""
+    return 5 if step <= n_trees / 5 else 3
