@@ -28,7 +28,7 @@ RUNS = 24
 POINTS = 2048
 NORMAL = np.array([-1.35, -0.67, -0.32, 0.0, 0.32, 0.67, 1.35]) * 1.2  # quantiles of deviation 1
 LAST_PART = 10  # the last tenth of the trees
-LEAST_HEARD = 0.05  # of targets at both ends of a range nearly every residual is clipped
+LEAST_HEARD = 0.02  # of targets at both ends of a range nearly every residual is clipped
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ class Chance:
         >>> Chance(1.0, 1.3).of_residuals(explained, np.zeros((2, 1)))
         (0.2..., 0.7...)
         >>> Chance(1.0, 1.3).of_residuals(explained, explained.T)
-        (1.0, 0.05)
+        (1.0, 0.02)
         """
         if self.spread is None:
             return self.variance, 1.0
