@@ -35,6 +35,7 @@ WIDEST = 0.75  # of the deviations, as far as the smoothing of a quantile may re
 NEAR = 0.4  # of the targets on the smaller side of a quantile, as many as smoothing may reach
 FINEST = 0.1  # of a cell of the look: below that nothing is known
 BEYOND = 1.5  # what the look found, residuals may reach
+NEAR_QUANTILES = 0.05  # of the records, those near enough to a quantile to tell of errors
 NEARER = 0.5  # scores start so far from the median: outwards they are pulled harder than inwards
 
 
@@ -148,7 +149,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
     def _chance(self) -> Chance:
         if isinstance(self._lowered, Pinball):
             # Of the median, which leads the others; nothing is known of how many are clipped.
-            return Chance(1.0, math.inf)
+            return Chance(1.0, math.inf, NEAR_QUANTILES)
         spread = self.target_deviation_ / self._lowered.width
         return Chance(min(spread, 1.0) ** 2, spread, self._near_center)
 
