@@ -85,3 +85,10 @@ def test_what_was_learnt_long_ago_fades():
     for _ in range(200):
         pairs.learn(asked, np.zeros((1, 4, 1)), 0.0)
     assert share_of(draw(pairs, np.full(4, 1.0)), 0, 1) == pytest.approx(1 / 6, abs=0.04)
+
+
+def test_features_that_showed_next_to_nothing_are_still_drawn_once_the_others_are():
+    """Powers of what they showed vanish beside that of the first; nothing is divided by 0."""
+    drawn = draw(FeaturePairs(3), [1.0, 1e-200, 1e-201], n_trees=50, depth=3, focus=4.0)
+    np.testing.assert_array_equal(np.sort(drawn, axis=1), np.tile([0, 1, 2], (50, 1)))
+    assert (drawn[:, 0] == 0).all()

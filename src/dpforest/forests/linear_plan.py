@@ -39,7 +39,7 @@ def plan_linear(
     n_records: float,
     n_features: int,
     ordered: float,
-    n_outputs: int = 1,
+    n_outputs: int,
 ) -> LinearPlan:
     """A linear start has few weights: it is for signal that is too little for trees alone.
 

@@ -160,7 +160,7 @@ def bin_share(purse: Purse, n_records: float, n_features: int) -> Fraction:
 
 
 def on_grid(loss: Loss, purse: Purse, price: Price, steps: int) -> IntegerLoss:
-    """The loss, clipped at the norm that gradients have at the start, on a grid that noise allows.
+    """The loss, clipped as it says of itself, on a grid that noise allows.
 
     A grid of 4096 steps is as good as none; tiny budgets, whose noise would leave the range of the
     exact sampler, get a coarser one.

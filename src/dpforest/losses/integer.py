@@ -12,7 +12,9 @@ the same, so that no rounding can.
 
 Clipping at the norm which every record has at the start (1/2 for two classes) halves the noise. The
 sides that a classifier takes stay the right ones, and what it does to probabilities is known and
-undone in the end (`dpforest.losses.logistic`).
+undone in the end (`dpforest.losses.logistic`). More classes are clipped at less, and numbers far
+within their range; what that does is measured and undone (`dpforest.forests.calibrating`,
+`dpforest.forests.straightening`).
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from dpforest.arrays import Values
 from dpforest.trees.deepening import contrasts
 
+MOST_FEATURES = 500  # of more, hardly any pair meets twice, and a table of pairs would be large
 MEMORY = 0.97  # what is left, a round later: more than of single features, as pairs meet seldom
 
 
@@ -81,7 +82,9 @@ class FeaturePairs:
         left = np.repeat(usable[None], shape[0], axis=0)
         adds = np.repeat(promise[None], shape[0], axis=0)
         for level in range(shape[1]):
-            by_promise = _shares((adds / adds.max(axis=1, keepdims=True)) ** focus * left)
+            # In units of the best that is left: its power cannot vanish.
+            open_ = np.where(left, adds, 0.0)
+            by_promise = _shares((open_ / open_.max(axis=1, keepdims=True)) ** focus)
             shares = (1.0 - learnt) * _shares(left / 1.0) + learnt * by_promise
             with np.errstate(divide="ignore"):
                 keys = np.log(shares) + rng.gumbel(size=shares.shape)

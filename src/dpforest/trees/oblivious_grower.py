@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpforest.arrays import Values
 from dpforest.trees.category_effects import CategoryEffects
-from dpforest.trees.feature_pairs import FeaturePairs
+from dpforest.trees.feature_pairs import MOST_FEATURES, FeaturePairs
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import FeatureBins
 
@@ -40,7 +40,8 @@ class ObliviousGrower:
     learnt_cuts : float
         How far cuts are drawn by what they showed, rather than by the cut weights alone.
     together : bool
-        Whether features that showed that they act together are drawn together (`FeaturePairs`).
+        Whether features that showed that they act together are drawn together (`FeaturePairs`), of
+        at most 500.
     chosen_levels : int
         Levels that ask questions which were chosen, once there are some; one of the last 8, or of
         twice as many where there are more than 3 such levels.
@@ -93,7 +94,8 @@ class ObliviousGrower:
         self._times_asked = np.zeros(len(bins))
         self._noise = 1.0
         self._effects = CategoryEffects(bins, rng)
-        self._pairs = FeaturePairs(len(bins)) if together else None
+        paired = together and len(bins) <= MOST_FEATURES
+        self._pairs = FeaturePairs(len(bins)) if paired else None
 
     def draw(self, n_trees: int, depth: int) -> ObliviousTrees:
         """Draw the trees of a round."""
