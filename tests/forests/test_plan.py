@@ -74,8 +74,9 @@ def test_the_kind_of_noise_follows_from_delta():
 
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("n_records", [10.0, 1e4, 1e8])
-def test_most_of_the_budget_is_left_for_the_trees(budget, n_records):
-    bins = bin_share(BUDGETS[budget], n_records, 10)
+@pytest.mark.parametrize("n_classes", [0, 2, 5])
+def test_most_of_the_budget_is_left_for_the_trees(budget, n_records, n_classes):
+    bins = bin_share(BUDGETS[budget], n_records, 10, n_classes)
     assert 0 < COUNT_SHARE + bins + plan.TARGET_SHARE < Fraction(1, 2)
 
 

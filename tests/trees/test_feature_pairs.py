@@ -15,6 +15,16 @@ def leaf_sums(answers, depth, size=9.0):
     return size * np.where(odd, 1.0, -1.0)[None, :, None]
 
 
+def categories(n_features):
+    """Pairs of features without an order: all that is known of them are squares."""
+    return FeaturePairs(np.zeros(n_features, np.int64))
+
+
+def learn(pairs, asked, gradients, noise):
+    n_features = pairs.signal.shape[0]
+    pairs.learn(asked, np.full(asked.shape, -1), gradients, noise, np.zeros((n_features, 1)))
+
+
 def draw(pairs, promise, n_trees=2000, depth=2, seed=0, learnt=1.0, focus=1.0, usable=None):
     usable = np.ones(len(promise), np.bool_) if usable is None else usable
     known = np.asarray(promise, float), usable, learnt, focus
@@ -28,8 +38,8 @@ def share_of(drawn, one, other):
 
 @pytest.mark.parametrize("answers", [(0, 1), (0, 2), (1, 2)])
 def test_only_the_pair_that_acts_together_is_learnt(answers):
-    pairs, asked = FeaturePairs(6), np.array([[4, 2, 5]])
-    pairs.learn(asked, leaf_sums(answers, 3), 0.0)
+    pairs, asked = categories(6), np.array([[4, 2, 5]])
+    learn(pairs, asked, leaf_sums(answers, 3), 0.0)
     drawn = draw(pairs, np.full(6, 1e-6))
     together = {
         (one, other): share_of(drawn, one, other) for one in range(6) for other in range(one)
@@ -42,17 +52,17 @@ def test_only_the_pair_that_acts_together_is_learnt(answers):
 
 @pytest.mark.parametrize("answers", [(0,), (0, 1, 2)])
 def test_what_answers_say_alone_or_all_three_together_is_no_pair(answers):
-    taught, fresh = FeaturePairs(5), FeaturePairs(5)
-    taught.learn(np.array([[0, 1, 2]]), leaf_sums(answers, 3), 0.0)
+    taught, fresh = categories(5), categories(5)
+    learn(taught, np.array([[0, 1, 2]]), leaf_sums(answers, 3), 0.0)
     promise = np.arange(1.0, 6.0)
     np.testing.assert_array_equal(draw(taught, promise), draw(fresh, promise))
 
 
 def test_noise_alone_draws_no_pair():
     """Its square is taken off; what is left of it, over many trees, is little."""
-    rng, pairs = np.random.default_rng(0), FeaturePairs(4)
+    rng, pairs = np.random.default_rng(0), categories(4)
     asked = np.repeat([[0, 1]], 20_000, axis=0)
-    pairs.learn(asked, rng.uniform(-(3**0.5), 3**0.5, (20_000, 4, 1)), 1.0)
+    learn(pairs, asked, rng.uniform(-(3**0.5), 3**0.5, (20_000, 4, 1)), 1.0)
     assert share_of(draw(pairs, np.full(4, 0.5)), 0, 1) == pytest.approx(1 / 6, abs=0.04)
 
 
@@ -62,8 +72,8 @@ def test_a_tree_asks_different_usable_features(n_features, data):
     usable = np.array(data.draw(st.lists(st.booleans(), min_size=n_features, max_size=n_features)))
     usable[data.draw(st.integers(0, n_features - 1))] = True
     depth = data.draw(st.integers(1, int(usable.sum())))
-    pairs, rng = FeaturePairs(n_features), np.random.default_rng(data.draw(st.integers(0, 99)))
-    pairs.learn(rng.integers(0, n_features, (3, 2)), rng.uniform(-9, 9, (3, 4, 2)), 1.0)
+    pairs, rng = categories(n_features), np.random.default_rng(data.draw(st.integers(0, 99)))
+    learn(pairs, rng.integers(0, n_features, (3, 2)), rng.uniform(-9, 9, (3, 4, 2)), 1.0)
     learnt, focus = data.draw(st.sampled_from([0.0, 0.8, 1.0])), data.draw(st.floats(0.5, 4.0))
     drawn = draw(pairs, rng.random(n_features) + 1e-9, 20, depth, 0, learnt, focus, usable)
     assert usable[drawn].all()
@@ -71,24 +81,24 @@ def test_a_tree_asks_different_usable_features(n_features, data):
 
 
 def test_without_pairs_features_are_drawn_by_promise():
-    drawn = draw(FeaturePairs(3), [1.0, 2.0, 5.0], n_trees=20_000, depth=1)
+    drawn = draw(categories(3), [1.0, 2.0, 5.0], n_trees=20_000, depth=1)
     np.testing.assert_allclose(
         np.bincount(drawn.ravel()) / 20_000, [1 / 8, 2 / 8, 5 / 8], atol=0.02
     )
-    even = draw(FeaturePairs(3), [1.0, 2.0, 5.0], n_trees=20_000, depth=1, learnt=0.0)
+    even = draw(categories(3), [1.0, 2.0, 5.0], n_trees=20_000, depth=1, learnt=0.0)
     np.testing.assert_allclose(np.bincount(even.ravel()) / 20_000, 1 / 3, atol=0.02)
 
 
 def test_what_was_learnt_long_ago_fades():
-    pairs, asked = FeaturePairs(4), np.array([[0, 1]])
-    pairs.learn(asked, leaf_sums((0, 1), 2), 0.0)
+    pairs, asked = categories(4), np.array([[0, 1]])
+    learn(pairs, asked, leaf_sums((0, 1), 2), 0.0)
     for _ in range(200):
-        pairs.learn(asked, np.zeros((1, 4, 1)), 0.0)
+        learn(pairs, asked, np.zeros((1, 4, 1)), 0.0)
     assert share_of(draw(pairs, np.full(4, 1.0)), 0, 1) == pytest.approx(1 / 6, abs=0.04)
 
 
 def test_features_that_showed_next_to_nothing_are_still_drawn_once_the_others_are():
     """Powers of what they showed vanish beside that of the first; nothing is divided by 0."""
-    drawn = draw(FeaturePairs(3), [1.0, 1e-200, 1e-201], n_trees=50, depth=3, focus=4.0)
+    drawn = draw(categories(3), [1.0, 1e-200, 1e-201], n_trees=50, depth=3, focus=4.0)
     np.testing.assert_array_equal(np.sort(drawn, axis=1), np.tile([0, 1, 2], (50, 1)))
     assert (drawn[:, 0] == 0).all()

@@ -120,8 +120,9 @@ class BoostedForest(MonotoneBoosting):
     def _prepare(self, desk: Desk, left: Fraction) -> Fraction:
         """Pay for bins and for a look at the target; returns the share left."""
         purse = Purse(float(self.epsilon), float(self.delta))
-        facts = purse, self.n_records_, self.n_features_in_
-        look = bin_share(*facts) / 2
+        facts, target = (purse, self.n_records_, self.n_features_in_), self.schema_.target
+        n_classes = 0 if target is None else len(target.classes or ())
+        look = bin_share(*facts, n_classes) / 2
         bins = choose_bins(
             desk, self.schema_, self.n_records_, purse.price(look), bin_sizes(*facts), 3
         )

@@ -152,11 +152,14 @@ def bin_sizes(purse: Purse, n_records: float, n_features: int) -> BinSizes:
     return BinSizes(cells=64, bins=32)
 
 
-def bin_share(purse: Purse, n_records: float, n_features: int) -> Fraction:
-    """The share of the budget for bins, half for each of two looks."""
+def bin_share(purse: Purse, n_records: float, n_features: int, n_classes: int) -> Fraction:
+    """The share of the budget for bins, half for each of two looks; of two classes a little more.
+
+    Their trees do not learn cuts, which they draw as the bins say.
+    """
     if has_little_signal(purse, n_records, n_features):
         return Fraction(15, 100)
-    return Fraction(8 if purse.pure else 5, 100)
+    return Fraction(8 if purse.pure or n_classes == 2 else 5, 100)
 
 
 def on_grid(loss: Loss, purse: Purse, price: Price, steps: int) -> IntegerLoss:

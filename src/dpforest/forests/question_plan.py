@@ -67,5 +67,5 @@ def plan_questions(purse: Purse, loss: Loss, n_records: float, n_features: int) 
     if large and n_features >= FEATURES_OF_LARGE_TABLES:
         return QuestionPlan(Fraction(1, 10), 80, levels=5, asking=0.8, wait=True)
     if not large and n_features >= loss.many_features:
-        return QuestionPlan(Fraction(15, 100), 20, levels=3)
+        return QuestionPlan(loss.choice_share, 20, levels=3)
     return NO_CHOICES

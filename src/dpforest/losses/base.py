@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -39,6 +40,8 @@ class Loss(ABC):
     """Whether features that act together are drawn together, under Gaussian noise."""
     many_features: ClassVar[int] = 20
     """From so many on it pays to choose questions for the trees, rather than to draw all."""
+    choice_share: ClassVar[Fraction] = Fraction(15, 100)
+    """Of the budget for trees, what choosing costs."""
     small_rounds: ClassVar[bool] = False
     """Whether many rounds of few trees pay: long ways stay stable then."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import ClassVar
 
 from dpforest.losses.base import Norm, stairs
@@ -18,6 +19,7 @@ class NumberRules:
     small_rounds: ClassVar[bool] = True
     together: ClassVar[bool] = True
     many_features: ClassVar[int] = 10
+    choice_share: ClassVar[Fraction] = Fraction(20, 100)
 
     @property
     def largest_hessian(self) -> float:

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
+from dpforest.trees import pair_effects
 from dpforest.trees.deepening import contrasts
+from dpforest.trees.pair_effects import PairEffects
 
 MOST_FEATURES = 500  # of more, hardly any pair meets twice, and a table of pairs would be large
 MEMORY = 0.97  # what is left, a round later: more than of single features, as pairs meet seldom
@@ -18,32 +20,48 @@ class FeaturePairs:
     What two levels of a tree do together is the contrast of their exclusive or; its *signal* is its
     square, less the noise in it. A feature joins a tree by what it showed alone plus what it showed
     together with each feature that the tree asks already: by as much as it would add to what the
-    tree can tell. Everything comes from released sums: post-processing, and free.
+    tree can tell. Of two numeric features, at most 40 in all, `PairEffects` knows it better; beside
+    those, squares that were seen seldom count for less. Everything comes from released sums:
+    post-processing, and free.
 
     Parameters
     ----------
-    n_features : int
+    n_cuts : ndarray of int, shape (n_features,)
+        The cuts of numeric features; 0 for categorical ones.
 
     Examples
     --------
-    >>> pairs, rng = FeaturePairs(4), np.random.default_rng(0)
+    >>> pairs, rng = FeaturePairs(np.zeros(4, np.int64)), np.random.default_rng(0)
     >>> both = np.array([[1.0, -1.0, -1.0, 1.0]])[:, :, None]  # exclusive or: only together
-    >>> pairs.learn(np.array([[0, 3]]), 9.0 * both, 1.0)
+    >>> asked, no_cuts = np.array([[0, 3]]), np.full((1, 2), -1)
+    >>> pairs.learn(asked, no_cuts, 9.0 * both, 1.0, np.zeros((4, 1)))
     >>> drawn = pairs.draw(np.ones(4), np.ones(4, np.bool_), 1.0, 1.0, (1000, 2), rng)
     >>> together = (np.sort(drawn, axis=1) == [0, 3]).all(axis=1).mean()
     >>> bool(together > 0.4)  # of six pairs
     True
     """
 
-    def __init__(self, n_features: int) -> None:
+    def __init__(self, n_cuts: NDArray[np.integer]) -> None:
+        n_features, numeric = len(n_cuts), n_cuts > 0
         self._signal = np.zeros((n_features, n_features))
         self._times = np.zeros((n_features, n_features))
+        self._noise = 1.0
+        known = numeric.sum() > 1 and n_features <= pair_effects.MOST_FEATURES
+        self._numbers = PairEffects(n_cuts) if known else None
+        self._both_numeric = numeric[:, None] & numeric
 
-    def learn(self, feature: NDArray[np.integer], gradients: Values, noise: float) -> None:
-        """Take note of the leaf sums of some trees, shape (trees, leaves, outputs).
-
-        ``feature`` has the shape (trees, levels); ``noise`` is the variance of that in a sum.
-        """
+    def learn(
+        self,
+        feature: NDArray[np.integer],
+        cut: NDArray[np.integer],
+        gradients: Values,
+        noise: float,
+        cut_shares: Values,
+    ) -> None:
+        """Take note of the leaf sums of some trees; see `PairEffects.learn`."""
+        self._noise = noise
+        if self._numbers is not None:
+            self._numbers.learn(feature, cut, gradients, noise, cut_shares)
         squares = (contrasts(gradients) ** 2).mean(axis=2) - noise
         one, other = np.triu_indices(feature.shape[1], 1)
         net = squares[:, (1 << one) | (1 << other)]
@@ -53,6 +71,24 @@ class FeaturePairs:
             places = feature[:, pair[0]], feature[:, pair[1]]
             np.add.at(self._signal, places, net)
             np.add.at(self._times, places, 1.0)
+
+    @property
+    def signal(self) -> Values:
+        """What each two features showed together, above the noise; never negative."""
+        seen = np.maximum(self._signal / np.maximum(self._times, 1.0), 0.0)
+        if self._numbers is None:
+            return np.asarray(seen)
+        typical = self._numbers.typical**2
+        doubt = 2.0 * self._noise**2 / np.maximum(self._times, 1e-9)
+        seen = seen * typical / (typical + doubt)
+        return np.where(self._both_numeric, self._numbers.signal, seen)
+
+    def at_cuts(self, depth: int) -> Values | float:
+        """What a cut does together with the other features of a tree, as if they were any."""
+        if self._numbers is None:
+            return 0.0
+        n_others = max(len(self._signal) - 1, 1)
+        return np.asarray(min((depth - 1) / n_others, 1.0) * self._numbers.cut_signal)
 
     def draw(
         self,
@@ -77,7 +113,7 @@ class FeaturePairs:
             Trees and levels.
         rng : numpy.random.Generator
         """
-        signal = np.maximum(self._signal / np.maximum(self._times, 1.0), 0.0)
+        signal = self.signal
         trees, drawn = np.arange(shape[0]), np.empty(shape, np.int64)
         left = np.repeat(usable[None], shape[0], axis=0)
         adds = np.repeat(promise[None], shape[0], axis=0)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dpforest.arrays import Values
 from dpforest.trees.category_effects import CategoryEffects
+from dpforest.trees.cut_effects import CutEffects
 from dpforest.trees.feature_pairs import MOST_FEATURES, FeaturePairs
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import FeatureBins
@@ -40,8 +41,8 @@ class ObliviousGrower:
     learnt_cuts : float
         How far cuts are drawn by what they showed, rather than by the cut weights alone.
     together : bool
-        Whether features that showed that they act together are drawn together (`FeaturePairs`), of
-        at most 500.
+        Whether cuts are learnt by `CutEffects`, rather than by their squares alone, and features
+        that showed that they act together are drawn together (`FeaturePairs`), of at most 500.
     chosen_levels : int
         Levels that ask questions which were chosen, once there are some; one of the last 8, or of
         twice as many where there are more than 3 such levels.
@@ -92,10 +93,12 @@ class ObliviousGrower:
             self._usable = np.ones(len(bins), np.bool_)
         self._signal = np.zeros(len(bins))
         self._times_asked = np.zeros(len(bins))
-        self._noise = 1.0
+        self._noise, self._depth = 1.0, 1
         self._effects = CategoryEffects(bins, rng)
+        counts = np.array(n_cuts)
+        self._cuts = CutEffects(counts) if together and counts.any() else None
         paired = together and len(bins) <= MOST_FEATURES
-        self._pairs = FeaturePairs(len(bins)) if paired else None
+        self._pairs = FeaturePairs(counts) if paired else None
 
     def draw(self, n_trees: int, depth: int) -> ObliviousTrees:
         """Draw the trees of a round."""
@@ -126,10 +129,8 @@ class ObliviousGrower:
         level_of = np.nonzero(self._bins.categorical[trees.feature])
         asked = trees.feature[level_of], trees.goes_right[level_of]
         self._effects.learn(*asked, contrast.swapaxes(0, 1)[level_of], n_leaves, deviation)
-        self._noise = deviation**2
+        self._noise, self._depth = deviation**2, trees.feature.shape[1]
         net = (contrast**2).mean(axis=2) - self._noise
-        if self._pairs is not None:
-            self._pairs.learn(trees.feature, gradients, self._noise)
         for known in (self._signal, self._times_asked, self._cut_signal, self._times_cut):
             known *= self._memory
         np.add.at(self._signal, trees.feature.T, net)
@@ -140,6 +141,11 @@ class ObliviousGrower:
         places = level_cut[0][cuts], level_cut[1][cuts]
         np.add.at(self._cut_signal, places, net[cuts])
         np.add.at(self._times_cut, places, 1.0)
+        if self._cuts is not None:
+            self._cuts.learn(*places, contrast[cuts], n_leaves, self._noise)
+        if self._pairs is not None:
+            cut = np.where(cuts, level_cut[1], -1).T
+            self._pairs.learn(trees.feature, cut, gradients, self._noise, self._cut_shares())
 
     @property
     def signal(self) -> Values:
@@ -159,24 +165,42 @@ class ObliviousGrower:
     @property
     def _promise(self) -> Values:
         """The signal of each feature, and what may still hide."""
+        if self._cuts is not None and self._times_asked.any():
+            shares = self._cut_shares()[:, : self._cuts.promise.shape[1]]
+            numeric = (self._cuts.promise * shares).sum(axis=1)
+            others = self._cuts.believed(self._signal, self._times_asked, self._noise)
+            return np.where(self._bins.categorical, others, numeric) + 1e-300
         hidden = self._noise * np.sqrt(0.5 / np.maximum(self._times_asked, 1.0))
         return np.asarray(self.signal + hidden + 1e-300)
 
+    @property
+    def _promise_of_cuts(self) -> Values:
+        """The signal of each cut, and what may still hide, shape (n_features, 256)."""
+        if self._cuts is not None:
+            promise = np.zeros_like(self._cut_weights)
+            together = 0.0 if self._pairs is None else self._pairs.at_cuts(self._depth)
+            promise[:, : self._cuts.promise.shape[1]] = self._cuts.promise + together
+            return promise
+        signal, times = _with_neighbours(self._cut_signal), _with_neighbours(self._times_cut)
+        hidden = self._noise * np.sqrt(0.5 / np.maximum(times, 1.0))
+        return np.asarray(np.maximum(signal / np.maximum(times, 1e-9), 0.0) + hidden)
+
+    def _cut_shares(self) -> Values:
+        """How often a numeric feature is cut at each place, shape (n_features, 256)."""
+        shares = self._cut_weights
+        if self._learnt_cuts == 0.0 or not self._times_asked.any():
+            return shares
+        promise = np.where(shares > 0.0, self._promise_of_cuts, 0.0)
+        best = promise.max(axis=1, keepdims=True)
+        learnt = np.where(best > 0.0, promise / np.where(best > 0.0, best, 1.0), 1.0)
+        learnt = learnt**CUT_FOCUS * shares
+        known = learnt.sum(axis=1, keepdims=True)
+        learnt = learnt / np.where(known > 0.0, known, 1.0)
+        return np.asarray((1.0 - self._learnt_cuts) * shares + self._learnt_cuts * learnt)
+
     def _shares_up_to_a_cut(self) -> Values:
         """How often a numeric feature is cut at each place or before it; 1 for categories."""
-        shares = self._cut_weights
-        if self._learnt_cuts > 0.0 and self._times_asked.any():
-            signal, times = _with_neighbours(self._cut_signal), _with_neighbours(self._times_cut)
-            hidden = self._noise * np.sqrt(0.5 / np.maximum(times, 1.0))
-            promise = np.maximum(signal / np.maximum(times, 1e-9), 0.0) + hidden
-            promise = np.where(shares > 0.0, promise, 0.0)
-            best = promise.max(axis=1, keepdims=True)
-            learnt = np.where(best > 0.0, promise / np.where(best > 0.0, best, 1.0), 1.0)
-            learnt = learnt**CUT_FOCUS * shares
-            known = learnt.sum(axis=1, keepdims=True)
-            learnt = learnt / np.where(known > 0.0, known, 1.0)
-            shares = (1.0 - self._learnt_cuts) * shares + self._learnt_cuts * learnt
-        up_to = np.cumsum(shares, axis=1)
+        up_to = np.cumsum(self._cut_shares(), axis=1)
         # Past the last cut all shares are in, whatever rounding says; categories have no cuts.
         return np.where(self._last_cut <= np.arange(256), 1.0, up_to)
 

@@ -1,0 +1,119 @@
+"""What pairs of cuts do together, learnt from the signs of released contrasts too."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpforest.arrays import Values
+from dpforest.trees.deepening import contrasts
+from dpforest.trees.fading_regressions import FadingRegressions
+
+CURVES = 3  # of a feature; a pair has their products
+MEMORY = 0.98  # what is left, a round later
+ROUNDS = 3  # until what was learnt is looked at again, which takes time
+MOST_FEATURES = 40  # a pair of each two takes time, and of many hardly any meets often
+
+
+class PairEffects:
+    """How much pairs of numeric features do together, and at which cuts.
+
+    As `dpforest.trees.cut_effects.CutEffects`, for the contrast of the exclusive or of two answers:
+    a function of the places of both cuts, which vanishes at the ends of either feature. What is not
+    known counts for nothing here: there are many pairs. Post-processing of released sums, and free.
+
+    Parameters
+    ----------
+    n_cuts : ndarray of int, shape (n_features,)
+        The cuts of each feature; 0 for categorical features, which take no part.
+
+    Attributes
+    ----------
+    signal : ndarray of float64, shape (n_features, n_features)
+        The square that the contrast of a pair has, above the noise, with cuts as they are drawn.
+    cut_signal : ndarray of float64, shape (n_features, most cuts)
+        The same at each cut, added up over all other features.
+    typical : float
+        The square of a contrast of any pair, above the noise.
+    """
+
+    def __init__(self, n_cuts: NDArray[np.integer]) -> None:
+        n_features, most = len(n_cuts), max(int(n_cuts.max(initial=0)), 1)
+        place = np.arange(1, most + 1) / (n_cuts[:, None] + 1.0)
+        wave = np.pi * np.arange(1, CURVES + 1)
+        self._curves = np.sin(place[:, :, None] * wave) / wave
+        self._curves[place >= 1.0] = 0.0
+        self._pairs = np.triu_indices(n_features, 1)
+        self._number = np.zeros((n_features, n_features), np.int64)
+        self._number[self._pairs] = np.arange(len(self._pairs[0]))
+        self._known = FadingRegressions(len(self._pairs[0]), CURVES * CURVES, MEMORY)
+        self._n_leaves, self._n_rounds = 1, 0
+        self.signal = np.zeros((n_features, n_features))
+        self.cut_signal = np.zeros((n_features, most))
+
+    @property
+    def typical(self) -> float:
+        """The square of a contrast of any pair, above the noise."""
+        return self._known.typical
+
+    def learn(
+        self,
+        feature: NDArray[np.integer],
+        cut: NDArray[np.integer],
+        gradients: Values,
+        noise: float,
+        cut_shares: Values,
+    ) -> None:
+        """Take note of the leaf sums of some trees.
+
+        Parameters
+        ----------
+        feature, cut : ndarray of int, shape (n_trees, n_levels)
+            What each level asks; the cut is -1 where it is none.
+        gradients : ndarray of float64, shape (n_trees, n_leaves, n_outputs)
+        noise : float
+            The variance of the noise in a sum.
+        cut_shares : ndarray of float64, shape (n_features, most cuts or more)
+            How often each feature is cut at each place.
+        """
+        one, other = np.triu_indices(feature.shape[1], 1)
+        seen = contrasts(gradients)[:, (1 << one) | (1 << other)]
+        swapped = feature[:, one] > feature[:, other]
+        first, second = np.where(swapped, other, one), np.where(swapped, one, other)
+        tree = np.arange(len(feature))[:, None]
+        features = feature[tree, first], feature[tree, second]
+        cuts = cut[tree, first], cut[tree, second]
+        asked = (cuts[0] >= 0) & (cuts[1] >= 0) & (features[0] != features[1])
+        curves = [self._curves[f[asked], c[asked]] for f, c in zip(features, cuts, strict=True)]
+        rows = (curves[0][:, :, None] * curves[1][:, None, :]).reshape(-1, CURVES * CURVES)
+        self._n_leaves = gradients.shape[1]
+        number = self._number[features[0][asked], features[1][asked]]
+        self._known.learn(number, rows / np.sqrt(self._n_leaves), seen[asked], noise)
+        if self._n_rounds % ROUNDS == 0:
+            self._look(cut_shares)
+        self._n_rounds += 1
+
+    def _look(self, cut_shares: Values) -> None:
+        """Turn what is known of weights into squares of contrasts."""
+        mean, _ = self._known.posterior()
+        one, other = self._pairs
+        weights = mean.reshape(len(one), CURVES, CURVES, -1)
+        n_outputs = weights.shape[3]
+        shares = cut_shares[:, : self._curves.shape[1]]
+        spread = np.einsum("fc,fci,fcj->fij", shares, self._curves, self._curves)
+        by_one = np.einsum("pjlv,pilv->pij", weights, _times(spread[other], weights, 2))
+        by_other = np.einsum("pljv,pliv->pij", weights, _times(spread[one], weights, 1))
+        units = n_outputs * self._n_leaves
+        energy = np.einsum("pij,pij->p", by_one, spread[one]) / units
+        self.signal[one, other] = self.signal[other, one] = np.maximum(energy, 0.0)
+        of_feature = np.zeros_like(spread)
+        np.add.at(of_feature, one, by_one)
+        np.add.at(of_feature, other, by_other)
+        at_cuts = np.einsum("fij,fci,fcj->fc", of_feature, self._curves, self._curves)
+        self.cut_signal = np.maximum(at_cuts, 0.0) / units
+
+
+def _times(spread: Values, weights: Values, axis: int) -> Values:
+    """Weights of pairs times the mean products of the curves of one of the two features."""
+    script = "plm,pimv->pilv" if axis == 2 else "plm,pmiv->pliv"
+    return np.asarray(np.einsum(script, spread, weights))

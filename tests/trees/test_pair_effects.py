@@ -1,0 +1,87 @@
+"""Which numeric features act together, and at which cuts: learnt from signs as well."""
+
+import numpy as np
+import pytest
+
+from dpforest.trees.pair_effects import PairEffects
+
+CUTS = 15
+
+
+def shown(together, n_rounds, size=0.5, n_features=5, seed=0, n_outputs=1):
+    """What is learnt where two features act together, in leaves with noise of variance 1."""
+    rng, pairs = np.random.default_rng(seed), PairEffects(np.full(n_features, CUTS))
+    even, leaf = np.full((n_features, CUTS), 1 / CUTS), np.arange(8)
+    for _ in range(n_rounds):
+        feature = rng.random((3, n_features)).argsort(axis=1)[:, :3]
+        cut = rng.integers(0, CUTS, (3, 3))
+        sums = np.sqrt(3.0) * rng.uniform(-1, 1, (3, 8, n_outputs))
+        for tree, asked in enumerate(feature.tolist()):
+            if set(together) <= set(asked):
+                one, other = (asked.index(f) for f in together)
+                answers = (leaf >> one & 1) == (leaf >> other & 1)
+                places = (cut[tree, [one, other]] + 1) / (CUTS + 1)
+                peak = np.prod(4.0 * places * (1.0 - places))
+                sums[tree] += (size * peak * np.where(answers, 1.0, -1.0))[:, None]
+        pairs.learn(feature, cut, sums, 1.0, even)
+    return pairs
+
+
+@pytest.mark.parametrize("together", [(0, 1), (1, 4), (3, 2)])
+def test_the_pair_that_acts_together_is_found(together):
+    pairs = shown(together, 200, size=0.7)
+    one, other = sorted(together)
+    signal = np.triu(pairs.signal)
+    assert np.unravel_index(signal.argmax(), signal.shape) == (one, other)
+    others = np.delete(signal[np.triu_indices(5, 1)], signal[np.triu_indices(5, 1)].argmax())
+    assert signal.max() > 4.0 * others.max()
+
+
+def test_it_is_found_in_the_middle_where_it_is():
+    pairs = shown((0, 1), 200)
+    assert pairs.cut_signal[0, 7] > 2.0 * pairs.cut_signal[0, [0, 14]].max()
+    assert pairs.cut_signal[:2].mean() > 4.0 * pairs.cut_signal[2:].mean()
+
+
+def test_a_pair_is_the_same_whichever_level_asks_first():
+    rng = np.random.default_rng(0)
+    feature, cut = np.array([[0, 2]]), np.array([[3, 11]])
+    sums = rng.uniform(-3, 3, (1, 4, 1))
+    even = np.full((3, CUTS), 1 / CUTS)
+    one, other = PairEffects(np.full(3, CUTS)), PairEffects(np.full(3, CUTS))
+    one.learn(feature, cut, sums, 1.0, even)
+    other.learn(feature[:, ::-1], cut[:, ::-1], sums[:, [0, 2, 1, 3]], 1.0, even)
+    np.testing.assert_allclose(one.signal, other.signal)
+    np.testing.assert_allclose(one.cut_signal, other.cut_signal)
+    np.testing.assert_array_equal(one.signal, one.signal.T)
+
+
+def test_the_signal_is_the_mean_square_at_the_cuts_that_are_drawn():
+    """Exact: with no more than is known, the energy is the known contrast, squared and averaged."""
+    pairs = shown((0, 1), 60, size=2.0, n_features=3)
+    shares = np.zeros((3, CUTS))
+    shares[[0, 1, 2], [4, 9, 7]] = 1.0
+    pairs._look(shares)
+    mean, _ = pairs._known.posterior()
+    rows = np.outer(pairs._curves[0, 4], pairs._curves[1, 9]).ravel()
+    expected = float(rows @ mean[pairs._number[0, 1]][:, 0]) ** 2 / 8
+    assert pairs.signal[0, 1] == pytest.approx(expected)
+    third = np.outer(pairs._curves[0, 4], pairs._curves[2, 7]).ravel()
+    with_third = float(third @ mean[pairs._number[0, 2]][:, 0]) ** 2 / 8
+    assert pairs.cut_signal[0, 4] == pytest.approx(expected + with_third)
+
+
+def test_levels_that_are_no_cuts_teach_nothing():
+    pairs = PairEffects(np.array([CUTS, 0, CUTS]))
+    even = np.full((3, CUTS), 1 / CUTS)
+    sums = np.array([[9.0, -9.0, -9.0, 9.0]])[:, :, None]
+    pairs.learn(np.array([[0, 1]]), np.array([[3, -1]]), sums, 1.0, even)
+    pairs.learn(np.array([[2, 2]]), np.array([[3, 5]]), sums, 1.0, even)
+    assert not pairs.signal.any()
+    assert pairs.typical == 0.0
+
+
+def test_several_outputs_count_by_their_mean_square():
+    """Both outputs show the same effect: as much as one alone shows."""
+    one, two = (shown((0, 1), 200, size=1.0, n_outputs=k).signal[0, 1] for k in (1, 2))
+    assert two == pytest.approx(one, rel=0.4)
