@@ -21,8 +21,8 @@ def categories(n_features):
 
 
 def learn(pairs, asked, gradients, noise):
-    n_features = pairs.signal.shape[0]
-    pairs.learn(asked, np.full(asked.shape, -1), gradients, noise, np.zeros((n_features, 1)))
+    no_shares = np.zeros((len(pairs.signal), 1))
+    pairs.learn(asked, np.full(asked.shape, -1), gradients, noise, lambda: no_shares)
 
 
 def draw(pairs, promise, n_trees=2000, depth=2, seed=0, learnt=1.0, focus=1.0, usable=None):

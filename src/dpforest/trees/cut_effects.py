@@ -14,6 +14,7 @@ WEIGHTS = 8  # of a feature: curves that tell its effects
 ALIKE = 0.3  # of the range of a feature, over which effects stay alike
 MEMORY = 0.98  # what is left, a round later
 DOUBT = 2.0  # so often what may still hide is counted
+QUICK = 100  # features; of more, what was learnt is not looked at in every round, which takes time
 
 
 class CutEffects:
@@ -52,6 +53,7 @@ class CutEffects:
         self._curves = np.zeros((len(n_cuts), max(int(n_cuts.max(initial=0)), 1), WEIGHTS))
         for feature, n in enumerate(n_cuts.tolist()):
             self._curves[feature, :n] = _curves(n)
+        self._n_rounds = 0
         self.promise = np.zeros(self._curves.shape[:2])
 
     def learn(
@@ -74,6 +76,12 @@ class CutEffects:
             The variance of the noise in a contrast.
         """
         self._known.learn(feature, self._curves[feature, cut] / np.sqrt(n_leaves), contrast, noise)
+        if self._n_rounds % (1 + len(self._curves) // QUICK) == 0:
+            self._look(n_leaves)
+        self._n_rounds += 1
+
+    def _look(self, n_leaves: int) -> None:
+        """Turn what is known of weights into squares of contrasts."""
         mean, covariance = self._known.posterior()
         known = ((self._curves @ mean) ** 2).mean(axis=2)
         doubt = ((self._curves @ covariance) * self._curves).sum(axis=2)

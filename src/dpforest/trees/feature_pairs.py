@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,7 +36,7 @@ class FeaturePairs:
     >>> pairs, rng = FeaturePairs(np.zeros(4, np.int64)), np.random.default_rng(0)
     >>> both = np.array([[1.0, -1.0, -1.0, 1.0]])[:, :, None]  # exclusive or: only together
     >>> asked, no_cuts = np.array([[0, 3]]), np.full((1, 2), -1)
-    >>> pairs.learn(asked, no_cuts, 9.0 * both, 1.0, np.zeros((4, 1)))
+    >>> pairs.learn(asked, no_cuts, 9.0 * both, 1.0, lambda: np.zeros((4, 1)))
     >>> drawn = pairs.draw(np.ones(4), np.ones(4, np.bool_), 1.0, 1.0, (1000, 2), rng)
     >>> together = (np.sort(drawn, axis=1) == [0, 3]).all(axis=1).mean()
     >>> bool(together > 0.4)  # of six pairs
@@ -56,7 +58,7 @@ class FeaturePairs:
         cut: NDArray[np.integer],
         gradients: Values,
         noise: float,
-        cut_shares: Values,
+        cut_shares: Callable[[], Values],
     ) -> None:
         """Take note of the leaf sums of some trees; see `PairEffects.learn`."""
         self._noise = noise

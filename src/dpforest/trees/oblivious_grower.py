@@ -84,6 +84,7 @@ class ObliviousGrower:
         for shares, weights in zip(self._cut_weights, cut_weights, strict=True):
             if weights is not None and len(weights):
                 shares[: len(weights)] = weights / weights.sum()
+        self._shares_of_cuts = self._cut_weights
         n_cuts = [0 if weights is None else len(weights) for weights in cut_weights]
         self._last_cut = np.array(n_cuts)[:, None] - 1
         self._cut_signal = np.zeros((len(bins), 256))
@@ -145,7 +146,8 @@ class ObliviousGrower:
             self._cuts.learn(*places, contrast[cuts], n_leaves, self._noise)
         if self._pairs is not None:
             cut = np.where(cuts, level_cut[1], -1).T
-            self._pairs.learn(trees.feature, cut, gradients, self._noise, self._cut_shares())
+            self._pairs.learn(trees.feature, cut, gradients, self._noise, self._cut_shares)
+        self._shares_of_cuts = self._cut_shares()
 
     @property
     def signal(self) -> Values:
@@ -166,7 +168,7 @@ class ObliviousGrower:
     def _promise(self) -> Values:
         """The signal of each feature, and what may still hide."""
         if self._cuts is not None and self._times_asked.any():
-            shares = self._cut_shares()[:, : self._cuts.promise.shape[1]]
+            shares = self._shares_of_cuts[:, : self._cuts.promise.shape[1]]
             numeric = (self._cuts.promise * shares).sum(axis=1)
             others = self._cuts.believed(self._signal, self._times_asked, self._noise)
             return np.where(self._bins.categorical, others, numeric) + 1e-300
@@ -186,9 +188,9 @@ class ObliviousGrower:
         return np.asarray(np.maximum(signal / np.maximum(times, 1e-9), 0.0) + hidden)
 
     def _cut_shares(self) -> Values:
-        """How often a numeric feature is cut at each place, shape (n_features, 256)."""
+        """How often a numeric feature is to be cut at each place, shape (n_features, 256)."""
         shares = self._cut_weights
-        if self._learnt_cuts == 0.0 or not self._times_asked.any():
+        if self._learnt_cuts == 0.0:
             return shares
         promise = np.where(shares > 0.0, self._promise_of_cuts, 0.0)
         best = promise.max(axis=1, keepdims=True)
@@ -200,7 +202,7 @@ class ObliviousGrower:
 
     def _shares_up_to_a_cut(self) -> Values:
         """How often a numeric feature is cut at each place or before it; 1 for categories."""
-        up_to = np.cumsum(self._cut_shares(), axis=1)
+        up_to = np.cumsum(self._shares_of_cuts, axis=1)
         # Past the last cut all shares are in, whatever rounding says; categories have no cuts.
         return np.where(self._last_cut <= np.arange(256), 1.0, up_to)
 

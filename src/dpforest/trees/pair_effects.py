@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,7 +64,7 @@ class PairEffects:
         cut: NDArray[np.integer],
         gradients: Values,
         noise: float,
-        cut_shares: Values,
+        cut_shares: Callable[[], Values],
     ) -> None:
         """Take note of the leaf sums of some trees.
 
@@ -73,8 +75,8 @@ class PairEffects:
         gradients : ndarray of float64, shape (n_trees, n_leaves, n_outputs)
         noise : float
             The variance of the noise in a sum.
-        cut_shares : ndarray of float64, shape (n_features, most cuts or more)
-            How often each feature is cut at each place.
+        cut_shares : callable
+            How often each feature is cut at each place, shape (n_features, most cuts or more).
         """
         one, other = np.triu_indices(feature.shape[1], 1)
         seen = contrasts(gradients)[:, (1 << one) | (1 << other)]
@@ -90,7 +92,7 @@ class PairEffects:
         number = self._number[features[0][asked], features[1][asked]]
         self._known.learn(number, rows / np.sqrt(self._n_leaves), seen[asked], noise)
         if self._n_rounds % ROUNDS == 0:
-            self._look(cut_shares)
+            self._look(cut_shares())
         self._n_rounds += 1
 
     def _look(self, cut_shares: Values) -> None:
