@@ -210,7 +210,7 @@ def test_monotone_constraints_hold_for_quantiles(kind):
 def test_explanations_are_of_the_quantile(loss):
     from dpforest.report import feature_effect
 
-    X, y = make_table(3_000)
+    X, y = make_table(6_000)
     model = regressor(epsilon=2.0, **LOSSES[loss]).fit(X, y)
     parts = model.contributions(X[:20])
     inside = np.clip(parts.scores, -10, 20)
