@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
-PYTEST_JOBS ?= 2
+PYTEST_JOBS ?= 3
 
 .PHONY: demo test test-data test-spark lint mutants docs wheel bench bench-accuracy audit clean
 

@@ -75,9 +75,10 @@ def test_a_sum_goes_from_end_to_end_of_its_features():
 def test_margins_tell_the_side_of_every_record(scale):
     scales, rng = draw(), np.random.default_rng(1)
     bins = np.column_stack([rng.integers(0, n, 300) for n in BINS.n_bins]).astype(np.uint8)
+    cells = sums_of(scales, bins)[scale] // scales.divisor[scale]
     for cut in range(max(int(scales.n_cells[scale]) - 1, 1)):
         halved = scales.halved(scale, cut)
-        above = sums_of(scales, bins)[scale] // scales.divisor[scale] > cut
+        above = cells > cut
         design, weights = halved.margins(len(BINS))
         trees, values = design.as_trees(weights, BINS.n_bins)
         scores = np.zeros((1, 300), np.float32)
