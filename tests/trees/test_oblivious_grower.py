@@ -243,3 +243,24 @@ def test_features_that_act_together_come_together_where_that_is_asked_for():
         share[together] = np.mean(asks_both[100:])
     assert share[False] < 0.2
     assert share[True] > 0.3
+
+
+def test_weak_effects_of_cuts_are_learnt_from_their_signs_where_that_is_asked_for():
+    """A third of the noise of a tree: squares tell next to nothing of it, sums of many trees do."""
+    bins, share = make_bins([16] * 6), {}
+    for together in (False, True):
+        rng, asked = np.random.default_rng(0), []
+        options = {"learnt": 0.95, "focus": 4.0, "memory": 0.95, "learnt_cuts": 0.9}
+        grower = ObliviousGrower(bins, even_weights(bins), rng, together=together, **options)
+        for _ in range(200):
+            trees = grower.draw(3, 2)
+            cut = trees.goes_right.argmax(axis=2) - 1
+            effect = np.where(
+                trees.feature == 4, np.maximum(1.0 - np.abs(cut - 11) / 4.0, 0.0), 0.0
+            )
+            right = np.where(np.arange(4) >> np.arange(2)[:, None] & 1, 0.5, -0.5)
+            noise = np.sqrt(3.0) * rng.uniform(-1, 1, (3, 4))
+            grower.learn(trees, (0.35 * effect @ right * 2.0 + noise)[:, :, None], 1.0)
+            asked.append(((trees.feature == 4) & (np.abs(cut - 11) <= 2)).mean())
+        share[together] = np.mean(asked[100:])
+    assert share[True] > 2.0 * share[False]

@@ -37,7 +37,7 @@ class Loss(ABC):
     learnt_cuts: ClassVar[float] = 0.0
     """How features and cuts are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`."""
     together: ClassVar[bool] = False
-    """Whether features that act together are drawn together, under Gaussian noise."""
+    """Whether cuts and pairs of features are learnt from signs, under Gaussian noise."""
     many_features: ClassVar[int] = 20
     """From so many on it pays to choose questions for the trees, rather than to draw all."""
     choice_share: ClassVar[Fraction] = Fraction(15, 100)
