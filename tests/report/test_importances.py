@@ -104,6 +104,22 @@ def test_the_flagship_finds_what_there_is(estimator, delta):
     assert useless <= 1
 
 
+@pytest.mark.parametrize("estimator", [PrivateForestClassifier, RandomDecisionForestClassifier])
+def test_points_that_do_not_fit_into_memory_together_tell_the_same(estimator, monkeypatch):
+    X, y, _ = table(1000)
+    model = fitted(estimator, y, X, epsilon=4.0)
+    at_once = importances_of(model._explained())
+    monkeypatch.setattr("dpforest.report.importances.MOST_MOVES", 3000)
+    in_parts = importances_of(model._explained())
+    for one, other in zip(
+        (at_once.value, at_once.low, at_once.high),
+        (in_parts.value, in_parts.low, in_parts.high),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+    assert at_once.value.any()
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_useless_features_are_not_told_from_noise(seed, epsilon):

@@ -20,6 +20,8 @@ with signs by fair coins.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +34,7 @@ from dpforest.tables.routing import add_leaf_values
 
 Bins = NDArray[np.uint8]
 POINTS = 1024
+MOST_MOVES = 1 << 23  # numbers at a time
 GROUPS = 20
 DEVIATIONS = 2.0  # on either side of a value
 DEVIATIONS_OF_NOISE = 3.5  # above its mean, beyond which it is no noise
@@ -104,20 +107,15 @@ def _next_to_noise(model: Explained, points: Bins, others: Bins) -> tuple[Values
     assert model.null is not None
     n_outputs, n_runs = model.table.shape[1], model.null.shape[1]
     table = np.concatenate([model.table, model.null], axis=1)
-    moves = np.zeros((POINTS, len(model.names), 1, n_outputs + n_runs))
-    moved_scores(
-        points,
-        others,
-        model.forest.routing_arrays,
-        table,
-        np.zeros(model.forest.n_trees, int),
-        moves,
-    )
-    squares = 0.5 * (moves[:, :, 0] ** 2).mean(axis=0)
+    one_group = np.zeros(model.forest.n_trees, np.int64)
+    errors = add_leaf_values(model.forest, points, model.null)
+    squares = np.zeros((len(model.names), n_outputs + n_runs))
+    told = np.zeros((len(model.names), n_runs))
+    for part, moves, _ in _moves(model, points, others, table, one_group):
+        squares += 0.5 / POINTS * (moves[:, :, 0] ** 2).sum(axis=0)
+        told += np.einsum("ir,ijr->jr", errors[part], moves[:, :, 0, n_outputs:]) / POINTS
     moved = squares[:, :n_outputs].sum(axis=1)
     alone, doubt = _over_runs(n_outputs * squares[:, n_outputs:], n_outputs)
-    errors = add_leaf_values(model.forest, points, model.null)
-    told = np.einsum("ir,ijr->jr", errors, moves[:, :, 0, n_outputs:]) / POINTS
     mean, noise = _over_runs(n_outputs * told, n_outputs)
     signal = moved - mean
     # Noise of variance `mean` in so many directions (noise / mean says how many) meets the signal.
@@ -131,6 +129,19 @@ def _next_to_noise(model: Explained, points: Bins, others: Bins) -> tuple[Values
     return moved, signal, reach if sure else reach + np.inf, np.sqrt(noise**2 + cross)
 
 
+def _moves(
+    model: Explained, points: Bins, others: Bins, table: Values, group: NDArray[np.int64]
+) -> Iterator[tuple[slice, Values, Values]]:
+    """As many points at a time as memory is meant for: their moves, and those of single trees."""
+    shape = len(model.names), int(group.max()) + 1, table.shape[1]
+    step = max(1, MOST_MOVES // math.prod(shape))
+    for start in range(0, POINTS, step):
+        part = slice(start, min(start + step, POINTS))
+        moves = np.zeros((part.stop - start, *shape))
+        arrays = model.forest.routing_arrays
+        yield part, moves, moved_scores(points[part], others[part], arrays, table, group, moves)
+
+
 def _over_runs(runs: Values, n_outputs: int) -> tuple[Values, Values]:
     """The mean over runs of noise, and how far as many outputs may be off it."""
     return runs.mean(axis=1), runs.std(axis=1, ddof=1) / np.sqrt(n_outputs)
@@ -140,12 +151,14 @@ def _in_pairs(model: Explained, points: Bins, others: Bins) -> tuple[Values, ...
     """The same from pairs of different trees, with a jackknife over groups for the deviation."""
     n_trees = model.forest.n_trees
     n_groups = max(2, min(GROUPS, n_trees))
-    moves = np.zeros((POINTS, len(model.names), n_groups, model.table.shape[1]))
     group = np.arange(n_trees) % n_groups
-    own = moved_scores(points, others, model.forest.routing_arrays, model.table, group, moves)
-    products = 0.5 / POINTS * np.einsum("ijgc,ijhc->jgh", moves, moves, optimize=True)
+    products = np.zeros((len(model.names), n_groups, n_groups))
+    of_single_trees = np.zeros((len(model.names), n_groups))
+    for _, moves, own in _moves(model, points, others, model.table, group):
+        products += 0.5 / POINTS * np.einsum("ijgc,ijhc->jgh", moves, moves, optimize=True)
+        of_single_trees += 0.5 / POINTS * own
     moved = products.sum(axis=(1, 2))
-    np.einsum("jgg->jg", products)[...] -= 0.5 / POINTS * own
+    np.einsum("jgg->jg", products)[...] -= of_single_trees
     squares = products**2
     noise = np.sqrt(2.0 * squares.sum(axis=(1, 2)) - np.einsum("jgg->j", squares))
     signal = products.sum(axis=(1, 2))

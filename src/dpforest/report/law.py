@@ -103,18 +103,18 @@ def law_of_leaves(
     arrays = trees.feature[:stop], trees.goes_right[:stop], trees.depth[:stop]
     released = sums[:stop], whole[:stop], deviations[:stop] ** 2, max(1.0, stop / SEEN_AGAIN)
     apart = ndtri(np.random.default_rng(0).random((len(shares), CLASSES, longest)))
-    chances = prior[:, None] * np.exp(apart)
-    chances /= chances.sum(axis=2, keepdims=True)
+    chances = np.ascontiguousarray((prior[:, None] * np.exp(apart)).swapaxes(1, 2))
+    chances /= chances.sum(axis=1, keepdims=True)
     weights = np.full(CLASSES, 1.0 / CLASSES)
     for _ in range(STEPS):
         members, counts = (
             np.full(CLASSES, PRIOR),
-            np.repeat(PRIOR * prior[:, None], CLASSES, axis=1),
+            np.repeat(PRIOR * prior[:, :, None], CLASSES, axis=2),
         )
         latent_step(arrays, *released, weights, chances, members, counts)
-        weights, chances = members / members.sum(), counts / counts.sum(axis=2, keepdims=True)
+        weights, chances = members / members.sum(), counts / counts.sum(axis=1, keepdims=True)
     return Law(
-        weights, tuple(of_class[:, : len(s)] for of_class, s in zip(chances, shares, strict=True))
+        weights, tuple(of_bins[: len(s)].T for of_bins, s in zip(chances, shares, strict=True))
     )
 
 

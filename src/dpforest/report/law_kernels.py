@@ -36,7 +36,7 @@ def _cells(tree, chances, asked, codes, bit, cells):
         cells[place, : 1 << asked[place, 1]] = TINY
         for b in range(codes.shape[1]):
             for z in range(cells.shape[2]):
-                cells[place, codes[place, b], z] += chances[asked[place, 0], z, b]
+                cells[place, codes[place, b], z] += chances[asked[place, 0], b, z]
     return n_asked
 
 
@@ -75,17 +75,17 @@ def _hand_out(leaf, mass, n_asked, bit, depth, weights, cells, joint, where, tak
 
 @njit(nogil=True, cache=True)
 def latent_step(trees, sums, whole, variances, chance, weights, chances, members, counts):
-    """Add to ``members[class]`` and ``counts[feature, class, bin]`` what classes hold of leaves.
+    """Add to ``members[class]`` and ``counts[feature, bin, class]`` what classes hold of leaves.
 
     Parameters are the features, answers and depths of oblivious trees; the sums of their leaves,
     those of all leaves, and the variance of their noise, a tree at a time; what chance adds to the
     variance for each record; the weights of the classes; and the chances of bins in each,
-    shape (n_features, n_classes, n_bins).
+    shape (n_features, n_bins, n_classes).
     """
     feature, goes_right, depth = trees
     n_levels, n_leaves, n_classes = feature.shape[1], sums.shape[1], len(weights)
     asked, bit = np.zeros((n_levels, 2), np.int64), np.zeros((n_levels, 2), np.int64)
-    codes, where = np.zeros((n_levels, chances.shape[2]), np.int64), np.zeros(n_levels, np.int64)
+    codes, where = np.zeros((n_levels, chances.shape[1]), np.int64), np.zeros(n_levels, np.int64)
     cells = np.zeros((n_levels, n_leaves, n_classes))
     taken = np.zeros_like(cells)
     joint = np.zeros(n_classes)
@@ -102,8 +102,10 @@ def latent_step(trees, sums, whole, variances, chance, weights, chances, members
             _hand_out(leaf, mass, *of_tree)
         for place in range(n_asked):
             f = asked[place, 0]
+            for cell in range(1 << asked[place, 1]):
+                for z in range(n_classes):
+                    taken[place, cell, z] /= cells[place, cell, z]
             for b in range(codes.shape[1]):
                 cell = codes[place, b]
                 for z in range(n_classes):
-                    share = taken[place, cell, z] / cells[place, cell, z]
-                    counts[f, z, b] += share * chances[f, z, b]
+                    counts[f, b, z] += taken[place, cell, z] * chances[f, b, z]
