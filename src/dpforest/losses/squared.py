@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from dpforest.arrays import Values
 from dpforest.losses.base import Loss, Norm, stairs
 from dpforest.losses.number_rules import NumberRules
+
+LITTLE_SIGNAL = 400.0  # with less, steps shrink as it does
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -50,8 +53,14 @@ class Squared(NumberRules, Loss):
         return self.center, self.width
 
     def total_step(self, signal: float, norm: Norm) -> float:
-        """Longer under Gaussian noise, where residuals are clipped at a narrower width."""
-        return super().total_step(signal, norm) * (1.0 if norm == 1 else 2.0)
+        """Longer under Gaussian noise, where residuals are clipped at a narrower width.
+
+        With little signal in proportion to it, or trees would add more noise than they tell.
+        """
+        step = super().total_step(signal, norm)
+        if norm == 1:
+            return step
+        return 2.0 * step * min(math.pow(signal / LITTLE_SIGNAL, 0.55), 1.0)
 
     def depth(self, signal: float, n_features: int, any_numeric: bool, norm: Norm) -> int:
         """From 3 to 6, later under Gaussian noise: trees deepen by themselves where that pays."""
