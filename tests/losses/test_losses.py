@@ -142,6 +142,16 @@ def test_gradients_add_up_to_zero_where_the_loss_says_so(loss):
     assert np.allclose(slopes.sum(axis=0), 0) == loss.gradients_add_up_to_zero
 
 
+def test_steps_of_numbers_shrink_with_the_little_signal_there_is():
+    """Half the signal, half the step; with much of it, less than that is lost."""
+    for signal in (100.0, 200.0):
+        assert Squared().total_step(signal, 2) == pytest.approx(
+            2.0 * Squared().total_step(signal / 2.0, 2), rel=1e-3
+        )
+    assert Squared().total_step(4000.0, 2) < 1.4 * Squared().total_step(2000.0, 2)
+    assert Squared().total_step(100.0, 1) < 1.4 * Squared().total_step(50.0, 1)
+
+
 @every_class_loss
 def test_derivatives_of_classes_are_bounded_whatever_the_scores(loss):
     """Numbers that are none would be dropped, and records with them."""
