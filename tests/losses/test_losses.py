@@ -144,7 +144,7 @@ def test_gradients_add_up_to_zero_where_the_loss_says_so(loss):
 
 def test_steps_of_numbers_shrink_with_the_little_signal_there_is():
     """Half the signal, half the step; with much of it, less than that is lost."""
-    for signal in (100.0, 200.0):
+    for signal in (200.0, 400.0):
         assert Squared().total_step(signal, 2) == pytest.approx(
             2.0 * Squared().total_step(signal / 2.0, 2), rel=1e-3
         )

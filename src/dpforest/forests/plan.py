@@ -258,5 +258,7 @@ def _round(step: float) -> int:
 
 
 def _small_round(n_trees: int, step: float) -> int:
-    """The same where time allows: fewer trees where a round would go further than 1."""
-    return next((size for size in (5, 3) if step <= n_trees / size), 2)
+    """The same where time allows: fewer trees where a round would go too far."""
+    if step <= n_trees / 5:
+        return 5
+    return 3 if step <= n_trees / 2 else 2
