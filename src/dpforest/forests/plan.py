@@ -25,6 +25,7 @@ PURE_RULE = 30.0  # how much more signal there may be where trees have Laplace n
 MANY_RECORDS = 100_000  # from here on a look at all bins takes long
 ROOT_STEP = 0.7  # of the number of records, how far a model without noise goes
 VERY_MANY_RECORDS = 1_000_000  # from here on a round costs time that small rounds would double
+LONG_WAY = 400.0  # beyond, three trees a round go too far at a time
 LAPLACE_SIGNAL = 0.158  # what a unit of pure epsilon is worth next to a unit of mu, in the rules
 
 
@@ -258,7 +259,7 @@ def _round(step: float) -> int:
 
 
 def _small_round(n_trees: int, step: float) -> int:
-    """The same where time allows: fewer trees where a round would go too far."""
-    if step <= n_trees / 5:
-        return 5
-    return 3 if step <= n_trees / 2 else 2
+    """The same where time allows: fewer trees where a round would go further than 1."""
+    if step > LONG_WAY:
+        return 2
+    return 5 if step <= n_trees / 5 else 3
