@@ -11,11 +11,15 @@ demo: $(STAMPS)/package
 	mkdir -p build
 	$(BIN)/dpforest demo --report build/demo-report.html --force
 
+# Processes that share two cores only wait for each other's threads of linear algebra.
+test test-data: export OMP_NUM_THREADS ?= 1
+test test-data: export OPENBLAS_NUM_THREADS ?= 1
+
 test: lint
 	$(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile
 
 test-data: $(STAMPS)/test
-	$(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile -m needs_tables tests
+	$(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile -m needs_tables $$(grep -rl needs_tables tests --include='test_*.py')
 
 test-spark: $(STAMPS)/test $(STAMPS)/spark
 	$(BIN)/python -m pytest tests/records/test_spark_store.py
