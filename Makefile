@@ -5,17 +5,19 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 PYTEST_JOBS ?= 3
 
-.PHONY: demo test test-data test-spark lint mutants docs wheel bench bench-accuracy audit clean
+.PHONY: demo test pytest test-data test-spark lint mutants docs wheel bench bench-accuracy audit clean
 
 demo: $(STAMPS)/package
 	mkdir -p build
 	$(BIN)/dpforest demo --report build/demo-report.html --force
 
 # Processes that share two cores only wait for each other's threads of linear algebra.
-test test-data: export OMP_NUM_THREADS ?= 1
-test test-data: export OPENBLAS_NUM_THREADS ?= 1
+pytest test-data: export OMP_NUM_THREADS ?= 1
+pytest test-data: export OPENBLAS_NUM_THREADS ?= 1
 
-test: lint
+test: lint pytest
+
+pytest: $(STAMPS)/test
 	$(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile
 
 test-data: $(STAMPS)/test
