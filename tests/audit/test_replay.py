@@ -59,6 +59,8 @@ def test_samples_lose_what_the_enumeration_says_at_most():
         replay(model, Table([[one]], [one]), Table([[one], [more]], [one, more]), seed=seed)
         for one in (0, 1) for more in (0, 1) for seed in range(20)
     ]  # fmt: skip
+    two, three = Table([[0], [0]], [0, 0]), Table([[0], [0], [1]], [0, 0, 1])
+    assert all(replay(model, two, three, seed=seed).holds for seed in range(20))
     assert all(report.holds for report in reports)
     assert max(report.largest_pure_loss for report in reports) >= true - 1e-9
 

@@ -35,4 +35,4 @@ def test_no_mutant_is_planted_twice():
 
 
 def test_a_sample_of_mutants_is_killed():
-    assert run.main(["--sample", "6", "--seed", "16", "--jobs", "1"]) == 0
+    assert run.main(["--sample", "10", "--seed", "16", "--jobs", "1"]) == 0

@@ -60,6 +60,7 @@ class Squared(NumberRules, Loss):
         step = super().total_step(signal, norm)
         if norm == 1:
             return step
+        # The step grows as the signal to the power of 0.45 already: what is missing to 1.
         return 2.0 * step * min(math.pow(signal / LITTLE_SIGNAL, 0.55), 1.0)
 
     def depth(self, signal: float, n_features: int, any_numeric: bool, norm: Norm) -> int:
