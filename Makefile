@@ -11,6 +11,8 @@ demo: $(STAMPS)/package
 	mkdir -p build
 	$(BIN)/dpforest demo --report build/demo-report.html --force
 
+# Tests start many interpreters: what one of them compiled, the others take.
+pytest test-data test-spark mutants: export PYTHONDONTWRITEBYTECODE :=
 # Processes that share two cores only wait for each other's threads of linear algebra.
 pytest test-data: export OMP_NUM_THREADS ?= 1
 pytest test-data: export OPENBLAS_NUM_THREADS ?= 1

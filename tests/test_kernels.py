@@ -45,11 +45,9 @@ def borrowed(source: str) -> list[str]:
 
 
 def compiled_files() -> list[Path]:
-    return [
-        path
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if any(compiled_functions(ast.parse(path.read_text(encoding="utf-8"))))
-    ]
+    """All that so much as name numba."""
+    files = sorted(PACKAGE.rglob("*.py"))
+    return [path for path in files if "numba" in path.read_text(encoding="utf-8")]
 
 
 def test_there_is_something_to_read():
