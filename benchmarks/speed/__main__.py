@@ -1,6 +1,6 @@
 """Run the speed benchmarks and print a table: ``python -m benchmarks.speed [family ...]``."""
 
-import sys
+import argparse
 
 from rich.console import Console
 from rich.table import Table
@@ -22,12 +22,17 @@ FAMILIES = {
 }
 
 
-def main(names: list[str]) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
+    parser.add_argument("family", nargs="*", help=f"of {', '.join(FAMILIES)}; all when none")
+    names = parser.parse_args().family or list(FAMILIES)
+    if unknown := set(names) - set(FAMILIES):
+        parser.error(f"no such family: {', '.join(sorted(unknown))}")
     table = Table("family", "what", "measured", "bar", "met")
-    for name in names or FAMILIES:
+    for name in names:
         for row in FAMILIES[name]():
             table.add_row(name, row.what, row.measured, row.bar, "yes" if row.met else "NO")
     Console(width=120).print(table)
 
 
-main(sys.argv[1:])
+main()
