@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpforest.trees.deepening import contrasts
 from dpforest.trees.feature_pairs import FeaturePairs
 
 
@@ -22,7 +23,7 @@ def categories(n_features):
 
 def learn(pairs, asked, gradients, noise):
     no_shares = np.zeros((len(pairs.signal), 1))
-    pairs.learn(asked, np.full(asked.shape, -1), gradients, noise, lambda: no_shares)
+    pairs.learn(asked, np.full(asked.shape, -1), contrasts(gradients), noise, lambda: no_shares)
 
 
 def draw(pairs, promise, n_trees=2000, depth=2, seed=0, learnt=1.0, focus=1.0, usable=None):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dpforest.trees.deepening import contrasts
 from dpforest.trees.pair_effects import PairEffects
 
 CUTS = 15
@@ -23,7 +24,7 @@ def shown(together, n_rounds, size=0.5, n_features=5, seed=0, n_outputs=1):
                 places = (cut[tree, [one, other]] + 1) / (CUTS + 1)
                 peak = np.prod(4.0 * places * (1.0 - places))
                 sums[tree] += (size * peak * np.where(answers, 1.0, -1.0))[:, None]
-        pairs.learn(feature, cut, sums, 1.0, lambda: even)
+        pairs.learn(feature, cut, contrasts(sums), 1.0, lambda: even)
     return pairs
 
 
@@ -49,8 +50,8 @@ def test_a_pair_is_the_same_whichever_level_asks_first():
     sums = rng.uniform(-3, 3, (1, 4, 1))
     even = np.full((3, CUTS), 1 / CUTS)
     one, other = PairEffects(np.full(3, CUTS)), PairEffects(np.full(3, CUTS))
-    one.learn(feature, cut, sums, 1.0, lambda: even)
-    other.learn(feature[:, ::-1], cut[:, ::-1], sums[:, [0, 2, 1, 3]], 1.0, lambda: even)
+    one.learn(feature, cut, contrasts(sums), 1.0, lambda: even)
+    other.learn(feature[:, ::-1], cut[:, ::-1], contrasts(sums[:, [0, 2, 1, 3]]), 1.0, lambda: even)
     np.testing.assert_allclose(one.signal, other.signal)
     np.testing.assert_allclose(one.cut_signal, other.cut_signal)
     np.testing.assert_array_equal(one.signal, one.signal.T)
@@ -75,8 +76,8 @@ def test_levels_that_are_no_cuts_teach_nothing():
     pairs = PairEffects(np.array([CUTS, 0, CUTS]))
     even = np.full((3, CUTS), 1 / CUTS)
     sums = np.array([[9.0, -9.0, -9.0, 9.0]])[:, :, None]
-    pairs.learn(np.array([[0, 1]]), np.array([[3, -1]]), sums, 1.0, lambda: even)
-    pairs.learn(np.array([[2, 2]]), np.array([[3, 5]]), sums, 1.0, lambda: even)
+    pairs.learn(np.array([[0, 1]]), np.array([[3, -1]]), contrasts(sums), 1.0, lambda: even)
+    pairs.learn(np.array([[2, 2]]), np.array([[3, 5]]), contrasts(sums), 1.0, lambda: even)
     assert not pairs.signal.any()
     assert pairs.typical == 0.0
 

@@ -58,6 +58,40 @@ class Round(NamedTuple):
     noise: float
 
 
+class Questions(NamedTuple):
+    """The questions of all levels of all trees, and what is known of each.
+
+    Parameters
+    ----------
+    feature, number : ndarray of int, shape (n,)
+        What is asked, and in which round.
+    goes_right : ndarray of bool, shape (n, 256)
+    contrasts : ndarray of float64, shape (n,)
+    """
+
+    feature: NDArray[np.integer]
+    number: NDArray[np.integer]
+    goes_right: NDArray[np.bool_]
+    contrasts: Values
+
+    @classmethod
+    def of_rounds(cls, rounds: Sequence[Round]) -> Questions:
+        """Those of some rounds, at least one."""
+        trees = [each.trees for each in rounds]
+        levels = [np.arange(t.feature.shape[1]) < t.depth[:, None] for t in trees]
+        return cls(
+            np.concatenate([t.feature[at] for t, at in zip(trees, levels, strict=True)]),
+            np.repeat(np.arange(len(rounds)), [int(at.sum()) for at in levels]),
+            np.concatenate([t.goes_right[at] for t, at in zip(trees, levels, strict=True)]),
+            np.concatenate([r.contrasts[at] for r, at in zip(rounds, levels, strict=True)]),
+        )
+
+    def of_feature(self, feature: int) -> Questions:
+        """Those about one feature."""
+        asks = self.feature == feature
+        return Questions(*(part[asks] for part in self))
+
+
 @dataclass
 class Notes:
     """Takes note of what explanations need of the released sums, round after round.
@@ -127,44 +161,25 @@ class Notes:
         ]
         # Some points go to bins of missing values, to see what the model does there.
         seen = tuple(np.where((s > 0.0) & (mean == 0.0), SEEN, mean) for mean, s in priors)
+        if not self.rounds:
+            return tuple(
+                _posterior(*prior, np.zeros((0, len(prior[0]))), *np.zeros((2, 0)))
+                for prior in priors
+            )
         curvatures, doubts = self._curvatures(loss, seen)
-        return tuple(
-            self._feature_shares(j, *prior, [of_round[j] for of_round in curvatures], doubts)
-            for j, prior in enumerate(priors)
-        )
+        noise = np.array([each.noise for each in self.rounds])
+        weights = 1.0 / (noise**2 + doubts**2 + EXACT**2)
+        questions = Questions.of_rounds(self.rounds)
+        found = []
+        for j, (prior, curvature) in enumerate(zip(priors, curvatures, strict=True)):
+            asked = questions.of_feature(j)
+            signs = np.where(asked.goes_right[:, : len(curvature)], 1.0, -1.0)
+            rows = signs * curvature.T[asked.number]
+            found.append(_posterior(*prior, rows, asked.contrasts, weights[asked.number]))
+        return tuple(found)
 
-    def _feature_shares(
-        self,
-        feature: int,
-        mean: Values,
-        spread: Values,
-        curvatures: list[Values],
-        doubts: list[float],
-    ) -> Values:
-        """Least squares that lean on a prior; what stays in the noise is taken for nothing."""
-        free = spread > 0.0
-        # How many records have a value at all is open, whatever is known of those that do.
-        scale = PRIOR_MISSING**2 * np.outer(mean[free], mean[free])
-        precision = np.linalg.inv(np.diag(spread[free] ** 2) + scale)
-        pull = np.zeros(int(free.sum()))
-        for each, curvature, doubt in zip(self.rounds, curvatures, doubts, strict=True):
-            asks = _asks(each.trees, feature)
-            signs = np.where(each.trees.goes_right[asks][:, : len(mean)], curvature, -curvature)
-            weight = 1.0 / (each.noise**2 + doubt**2 + EXACT**2)
-            precision += weight * signs[:, free].T @ signs[:, free]
-            pull += weight * signs[:, free].T @ (each.contrasts[asks] - signs @ mean)
-        covariance = np.linalg.inv(precision)
-        found, deviations = mean.copy(), np.zeros(len(mean))
-        found[free] += covariance @ pull
-        deviations[free] = np.sqrt(np.diag(covariance))
-        kept = standing_out(np.maximum(found, 0.0), deviations)
-        # Where noise leaves nothing at all, what was known before is all that is known.
-        return np.asarray(kept / kept.sum() if kept.sum() > 0.0 else mean)
-
-    def _curvatures(
-        self, loss: Loss, weights: tuple[Values, ...]
-    ) -> tuple[list[list[Values]], list[float]]:
-        """The mean Hessian in each bin of each feature, by the model so far; 1 on average.
+    def _curvatures(self, loss: Loss, weights: tuple[Values, ...]) -> tuple[list[Values], Values]:
+        """The mean Hessian in each bin of each feature, round by round; 1 on average.
 
         And how far contrasts may be off for it: the less the model is the same for all, the more.
         """
@@ -188,7 +203,24 @@ class Notes:
             add_tree_values(each.trees, points, each.values, scores)
         # Where records' Hessians sink faster than those of points, points are not like records.
         unlike = np.log([each.whole for each in self.rounds]) - np.log(whole)
-        return found, np.hypot(doubts, unlike - unlike[:1]).tolist()
+        of_features = [np.stack(of_rounds, axis=1) for of_rounds in zip(*found, strict=True)]
+        return of_features, np.asarray(np.hypot(doubts, unlike - unlike[:1]))
+
+
+def _posterior(mean: Values, spread: Values, rows: Values, seen: Values, weights: Values) -> Values:
+    """Least squares that lean on a prior; what stays in the noise is taken for nothing."""
+    free = spread > 0.0
+    # How many records have a value at all is open, whatever is known of those that do.
+    scale = PRIOR_MISSING**2 * np.outer(mean[free], mean[free])
+    precision = np.linalg.inv(np.diag(spread[free] ** 2) + scale)
+    weighted = weights * rows[:, free].T
+    covariance = np.linalg.inv(precision + weighted @ rows[:, free])
+    found, deviations = mean.copy(), np.zeros(len(mean))
+    found[free] += covariance @ (weighted @ (seen - rows @ mean))
+    deviations[free] = np.sqrt(np.diag(covariance))
+    kept = standing_out(np.maximum(found, 0.0), deviations)
+    # Where noise leaves nothing at all, what was known before is all that is known.
+    return np.asarray(kept / kept.sum() if kept.sum() > 0.0 else mean)
 
 
 def standing_out(shares: Values, deviations: Values | float) -> Values:
@@ -210,12 +242,6 @@ def standing_out(shares: Values, deviations: Values | float) -> Values:
     kept = np.where(loud if alone else shares >= deviations, shares, 0.0)
     doubt = deviations[loud].sum() if alone else 0.0
     return kept / kept.sum() if shares[loud].sum() + doubt >= NEARLY_ALL else shares
-
-
-def _asks(trees: ObliviousTrees, feature: int) -> NDArray[np.bool_]:
-    """Which levels of which trees ask for a feature."""
-    level = np.arange(trees.feature.shape[1])
-    return np.asarray((trees.feature == feature) & (level < trees.depth[:, None]))
 
 
 def _prior(n_bins: int, n_values: int, released: Values | None) -> tuple[Values, Values]:

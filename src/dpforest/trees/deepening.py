@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
+from numpy.typing import NDArray
 
 from dpforest.arrays import Values
 from dpforest.trees.oblivious import MAX_DEPTH
@@ -50,16 +53,15 @@ class Deepening:
 
     def learn(self, gradients: Values, deviation: float) -> None:
         """Take note of the released leaf sums of some trees, shape (trees, leaves, outputs)."""
-        squares = contrasts(gradients) ** 2
-        orders = _orders(gradients.shape[1])
-        noise = deviation**2
+        n_trees, _, n_outputs = gradients.shape
+        squares = (contrasts(gradients) ** 2).sum(axis=(0, 2))
+        orders, noise = _orders(gradients.shape[1]), deviation**2
+        sizes = n_trees * n_outputs * np.bincount(orders, minlength=MAX_DEPTH + 1)
         self._energy *= MEMORY
         self._counts *= MEMORY
-        for order in range(self.depth + 1):
-            of_order = squares[:, orders == order]
-            self._energy[order] += of_order.sum() - noise * of_order.size
-            self._counts[order] += of_order.size
-        self._n_trees += len(gradients)
+        self._energy += np.bincount(orders, squares, MAX_DEPTH + 1) - noise * sizes
+        self._counts += sizes
+        self._n_trees += n_trees
         self._noise = noise
         if self._n_trees < TREES:
             return
@@ -100,16 +102,18 @@ def contrasts(sums: Values) -> Values:
     [2.83, 1.41]
     """
     n_trees, n_leaves, n_outputs = sums.shape
-    out = sums / np.sqrt(n_leaves)
+    out = np.ascontiguousarray(sums / np.sqrt(n_leaves))
     size = 1
     while size < n_leaves:
         pairs = out.reshape(n_trees, -1, 2, size, n_outputs)
-        left, right = pairs[:, :, 0], pairs[:, :, 1]
-        out = np.stack([left + right, left - right], axis=2).reshape(n_trees, n_leaves, n_outputs)
+        difference = pairs[:, :, 0] - pairs[:, :, 1]
+        pairs[:, :, 0] += pairs[:, :, 1]
+        pairs[:, :, 1] = difference
         size *= 2
     return np.asarray(out)
 
 
-def _orders(n_leaves: int) -> Values:
+@lru_cache(maxsize=MAX_DEPTH + 1)
+def _orders(n_leaves: int) -> NDArray[np.int64]:
     """How many answers belong to each contrast: the ones among the bits of its number."""
     return np.array([number.bit_count() for number in range(n_leaves)])

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from dpforest.arrays import Values
 from dpforest.trees import pair_effects
-from dpforest.trees.deepening import contrasts
-from dpforest.trees.pair_effects import PairEffects
+from dpforest.trees.pair_effects import PairEffects, level_pairs
 
 MOST_FEATURES = 500  # of more, hardly any pair meets twice, and a table of pairs would be large
 MEMORY = 0.97  # what is left, a round later: more than of single features, as pairs meet seldom
@@ -34,9 +33,9 @@ class FeaturePairs:
     Examples
     --------
     >>> pairs, rng = FeaturePairs(np.zeros(4, np.int64)), np.random.default_rng(0)
-    >>> both = np.array([[1.0, -1.0, -1.0, 1.0]])[:, :, None]  # exclusive or: only together
+    >>> only_both = np.array([0.0, 0.0, 0.0, 18.0]).reshape(1, 4, 1)  # exclusive or
     >>> asked, no_cuts = np.array([[0, 3]]), np.full((1, 2), -1)
-    >>> pairs.learn(asked, no_cuts, 9.0 * both, 1.0, lambda: np.zeros((4, 1)))
+    >>> pairs.learn(asked, no_cuts, only_both, 1.0, lambda: np.zeros((4, 1)))
     >>> drawn = pairs.draw(np.ones(4), np.ones(4, np.bool_), 1.0, 1.0, (1000, 2), rng)
     >>> together = (np.sort(drawn, axis=1) == [0, 3]).all(axis=1).mean()
     >>> bool(together > 0.4)  # of six pairs
@@ -56,17 +55,16 @@ class FeaturePairs:
         self,
         feature: NDArray[np.integer],
         cut: NDArray[np.integer],
-        gradients: Values,
+        contrasts: Values,
         noise: float,
         cut_shares: Callable[[], Values],
     ) -> None:
-        """Take note of the leaf sums of some trees; see `PairEffects.learn`."""
+        """Take note of what the leaf sums of some trees showed; see `PairEffects.learn`."""
         self._noise = noise
         if self._numbers is not None:
-            self._numbers.learn(feature, cut, gradients, noise, cut_shares)
-        squares = (contrasts(gradients) ** 2).mean(axis=2) - noise
-        one, other = np.triu_indices(feature.shape[1], 1)
-        net = squares[:, (1 << one) | (1 << other)]
+            self._numbers.learn(feature, cut, contrasts, noise, cut_shares)
+        one, other = level_pairs(feature.shape[1])
+        net = (contrasts[:, (1 << one) | (1 << other)] ** 2).mean(axis=2) - noise
         self._signal *= MEMORY
         self._times *= MEMORY
         for pair in ((one, other), (other, one)):

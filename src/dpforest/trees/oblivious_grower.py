@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dpforest.arrays import Values
 from dpforest.trees.category_effects import CategoryEffects
 from dpforest.trees.cut_effects import CutEffects
+from dpforest.trees.deepening import contrasts
 from dpforest.trees.feature_pairs import MOST_FEATURES, FeaturePairs
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import FeatureBins
@@ -123,10 +124,9 @@ class ObliviousGrower:
 
     def learn(self, trees: ObliviousTrees, gradients: Values, deviation: float) -> None:
         """Take note of the released leaf sums of some trees, shape (trees, leaves, outputs)."""
-        n_leaves = gradients.shape[1]
-        level = np.arange(trees.feature.shape[1])[:, None]
-        signs = np.where(np.arange(n_leaves) >> level & 1, 1.0, -1.0) / np.sqrt(n_leaves)
-        contrast = np.array([np.einsum("tlk,l->tk", gradients, sign) for sign in signs])
+        n_leaves, together = gradients.shape[1], contrasts(gradients)
+        # Right less left, level by level.
+        contrast = -together[:, 1 << np.arange(trees.feature.shape[1])].swapaxes(0, 1)
         level_of = np.nonzero(self._bins.categorical[trees.feature])
         asked = trees.feature[level_of], trees.goes_right[level_of]
         self._effects.learn(*asked, contrast.swapaxes(0, 1)[level_of], n_leaves, deviation)
@@ -146,7 +146,7 @@ class ObliviousGrower:
             self._cuts.learn(*places, contrast[cuts], n_leaves, self._noise)
         if self._pairs is not None:
             cut = np.where(cuts, level_cut[1], -1).T
-            self._pairs.learn(trees.feature, cut, gradients, self._noise, self._cut_shares)
+            self._pairs.learn(trees.feature, cut, together, self._noise, self._cut_shares)
         self._shares_of_cuts = self._cut_shares()
 
     @property

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
-from dpforest.trees.deepening import contrasts
 from dpforest.trees.fading_regressions import FadingRegressions
+from dpforest.trees.oblivious import MAX_DEPTH
 
 CURVES = 3  # of a feature; a pair has their products
 MEMORY = 0.98  # what is left, a round later
@@ -62,24 +63,25 @@ class PairEffects:
         self,
         feature: NDArray[np.integer],
         cut: NDArray[np.integer],
-        gradients: Values,
+        contrasts: Values,
         noise: float,
         cut_shares: Callable[[], Values],
     ) -> None:
-        """Take note of the leaf sums of some trees.
+        """Take note of what the leaf sums of some trees showed.
 
         Parameters
         ----------
         feature, cut : ndarray of int, shape (n_trees, n_levels)
             What each level asks; the cut is -1 where it is none.
-        gradients : ndarray of float64, shape (n_trees, n_leaves, n_outputs)
+        contrasts : ndarray of float64, shape (n_trees, n_leaves, n_outputs)
+            Of each set of levels, by `dpforest.trees.deepening.contrasts`.
         noise : float
-            The variance of the noise in a sum.
+            The variance of the noise in a contrast.
         cut_shares : callable
             How often each feature is cut at each place, shape (n_features, most cuts or more).
         """
-        one, other = np.triu_indices(feature.shape[1], 1)
-        seen = contrasts(gradients)[:, (1 << one) | (1 << other)]
+        one, other = level_pairs(feature.shape[1])
+        seen = contrasts[:, (1 << one) | (1 << other)]
         swapped = feature[:, one] > feature[:, other]
         first, second = np.where(swapped, other, one), np.where(swapped, one, other)
         tree = np.arange(len(feature))[:, None]
@@ -88,7 +90,7 @@ class PairEffects:
         asked = (cuts[0] >= 0) & (cuts[1] >= 0) & (features[0] != features[1])
         curves = [self._curves[f[asked], c[asked]] for f, c in zip(features, cuts, strict=True)]
         rows = (curves[0][:, :, None] * curves[1][:, None, :]).reshape(-1, CURVES * CURVES)
-        self._n_leaves = gradients.shape[1]
+        self._n_leaves = contrasts.shape[1]
         number = self._number[features[0][asked], features[1][asked]]
         self._known.learn(number, rows / np.sqrt(self._n_leaves), seen[asked], noise)
         if self._n_rounds % ROUNDS == 0:
@@ -113,6 +115,18 @@ class PairEffects:
         np.add.at(of_feature, other, by_other)
         at_cuts = np.einsum("fij,fci,fcj->fc", of_feature, self._curves, self._curves)
         self.cut_signal = np.maximum(at_cuts, 0.0) / units
+
+
+@lru_cache(maxsize=MAX_DEPTH + 1)
+def level_pairs(depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Each two levels of a tree of that depth.
+
+    Examples
+    --------
+    >>> [levels.tolist() for levels in level_pairs(3)]
+    [[0, 0, 1], [1, 2, 2]]
+    """
+    return np.triu_indices(depth, 1)
 
 
 def _times(spread: Values, weights: Values, axis: int) -> Values:
