@@ -129,7 +129,9 @@ def test_rounds_of_one_model_are_one_line_of_the_ledger():
     assert branch.cost().mu == pytest.approx(0.05 * math.sqrt(20), rel=1e-6)
 
 
-DESIGN = LinearDesign.of_bins(ENCODING.feature_bins, (np.full(4, 0.25), np.full(4, 0.25)))
+DESIGN = LinearDesign.of_bins(
+    ENCODING.feature_bins, (np.full(4, 0.25), np.full(4, 0.25)), ENCODING.middles
+)
 LINEAR = IntegerLoss(Logistic(), 2, 1024, 0.5, 0.0)
 
 

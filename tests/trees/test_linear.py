@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest.tables.routing import add_tree_values
-from dpforest.trees.linear import LinearDesign
+from dpforest.trees.linear import FURTHEST, LinearDesign
 from dpforest.trees.structure import FeatureBins
 
 
@@ -19,7 +19,12 @@ def designs(draw):
     shares = tuple(
         None if kind else rng.dirichlet(np.ones(n)) for n, kind in zip(n_values, kinds, strict=True)
     )
-    return bins, LinearDesign.of_bins(bins, shares), rng
+    middles = tuple(
+        None if kind else np.cumsum(rng.exponential(size=n) ** 3)
+        for n, kind in zip(n_values, kinds, strict=True)
+    )
+    by_value = draw(st.sampled_from([0.0, 0.7, 1.0]))
+    return bins, LinearDesign.of_bins(bins, shares, middles, by_value), rng
 
 
 @settings(max_examples=50, deadline=None)
@@ -39,13 +44,39 @@ def test_the_trees_say_what_the_weights_say(drawn, n_outputs):
 
 @settings(max_examples=50, deadline=None)
 @given(designs())
-def test_ranks_are_centred_and_bins_that_are_no_values_turn_nothing(drawn):
+def test_places_rise_within_reach_and_bins_that_are_no_values_turn_nothing(drawn):
     bins, design, _ = drawn
     for j, n in enumerate(bins.n_values):
         assert (design.size[j, n:] == 0).all()
-        assert np.abs(design.size[j]).max() <= design.constant * (1 + 1e-12)
+        assert np.abs(design.size[j]).max() <= FURTHEST * design.constant * (1 + 1e-12)
         if not bins.categorical[j]:
             assert (np.diff(design.size[j, :n]) >= 0).all()
+
+
+def placed(share, middles, by_value):
+    """Where the bins of one feature lie, in units of the constant."""
+    bins = FeatureBins(np.array([len(share)]), np.array([len(share) + 1]), np.array([False]))
+    design = LinearDesign.of_bins(bins, (share,), (middles,), by_value)
+    return design.size[0, : len(share)] / design.constant
+
+
+def test_values_are_a_line_where_none_is_far_off_and_as_wide_as_ranks():
+    share, middles = np.array([0.1, 0.2, 0.3, 0.4]), np.array([1.0, 2.0, 4.0, 5.0])
+    values, ranks = placed(share, middles, 1.0), placed(share, middles, 0.0)
+    slopes = np.diff(values) / np.diff(middles)
+    np.testing.assert_allclose(slopes, slopes[0])
+    np.testing.assert_allclose(share @ values, 0.0, atol=1e-12)
+    np.testing.assert_allclose(share @ values**2, 1 / 3)
+    np.testing.assert_allclose(placed(share, middles, 0.25), 0.75 * ranks + 0.25 * values)
+
+
+def test_a_value_far_off_is_held_and_one_place_for_all_leaves_ranks():
+    share = np.array([0.499, 0.499, 0.002])
+    assert placed(share, np.array([0.0, 1.0, 1e6]), 1.0)[2] == FURTHEST
+    alone = np.array([1.0, 0.0, 0.0])
+    np.testing.assert_array_equal(
+        placed(alone, np.arange(3.0), 1.0), placed(alone, np.arange(3.0), 0.0)
+    )
 
 
 def test_features_that_share_a_weight_are_refused():

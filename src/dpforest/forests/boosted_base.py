@@ -225,7 +225,7 @@ class BoostedForest(MonotoneBoosting):
         """What public facts say; whoever asks for a shape of the trees gets trees."""
         bins = self.encoding_.feature_bins
         ordered = float((~bins.categorical | (bins.n_values == 2)).mean())
-        facts = self.total_weight_, self.n_features_in_, ordered, self._loss().n_outputs
+        facts = self.total_weight_, self.n_features_in_, ordered, self._loss()
         plan = plan_linear(purse, share, *facts)
         return replace(plan, share=min(plan.share, Fraction(1, 2))) if asked != Asked() else plan
 
@@ -238,8 +238,8 @@ class BoostedForest(MonotoneBoosting):
         steps = self.ledger_.protection.steps
         loss = replace(on_grid(self._loss(), purse, price, steps), hessian_part=0.0)
         self._start_noise = noise_of_start(loss, plan, self.total_weight_, price, steps)
-        bins, weights = self.encoding_.feature_bins, self.bin_weights_
-        start = linear_start(desk, bins, weights, loss, plan, self.total_weight_, price)
+        design, bins = self._linear_design(), self.encoding_.feature_bins
+        start = linear_start(desk, design, bins, loss, plan, self.total_weight_, price)
         return BoostedTrees(start.trees, self._monotone().project(start.trees, start.values))
 
     def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:

@@ -76,11 +76,17 @@ class ExplainedBoosting(ScoringBoosting):
         return BoostedTrees.stack([*runs, BoostedTrees(grown, values)])
 
     def _noise_of_start(self, noise: DescentNoise) -> BoostedTrees:
-        design = LinearDesign.of_bins(self.encoding_.feature_bins, self.bin_weights_)
+        design = self._linear_design()
         hessian = self._loss().largest_hessian * self.total_weight_
         weights = noise.weights(design, self.released_shares, hessian, self._chance().variance)
         trees, values = design.as_trees(weights, self.encoding_.n_bins)
         return BoostedTrees(trees, values.astype(np.float32))
+
+    def _linear_design(self) -> LinearDesign:
+        """What the weights of a linear start multiply: post-processing of released bins."""
+        bins, middles = self.encoding_.feature_bins, self.encoding_.middles
+        by_value = self._loss().linear_values
+        return LinearDesign.of_bins(bins, self.bin_weights_, middles, by_value)
 
     def _explained(self) -> Explained:
         trees, law = self.forest_.trees, self.released_law

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpforest.forests.plan import Purse
+from dpforest.losses import Loss
 
 LINEAR_SIGNAL = 6.0  # with less, everything goes into a linear model
 ROOT_FEATURE = 3.6  # the root of the features is counted so often, as 13 features count once each
 MANY_VALUES = 1_000_000  # records times features: from here on a step costs time
-MOST_LINEAR_SIGNAL = 200.0  # with more, trees see all that a linear model sees
 MANY_CLASSES = 10  # with more, a linear start pays longer
 
 
@@ -39,20 +39,21 @@ def plan_linear(
     n_records: float,
     n_features: int,
     ordered: float,
-    n_outputs: int,
+    loss: Loss,
 ) -> LinearPlan:
     """A linear start has few weights: it is for signal that is too little for trees alone.
 
     Only under Gaussian noise: the L1 norm of a record's row, which Laplace noise would have to
     hide, grows with the features. ``ordered`` is the share of the features that are numbers or
     have two categories: a line tells less of others, so they get none as soon as trees can learn.
+    Of a target that is a number a line tells what trees take long to add up, step by step.
     Each of many classes has a part of the records only, so that trees take longer to see them all.
     """
     if not purse.private or purse.pure or n_records <= 0:
         return NO_LINEAR_START
     # The noise of all weights together grows with the root of their number.
     signal = n_records * purse.total * math.sqrt(share) / (ROOT_FEATURE * math.sqrt(n_features))
-    most = MOST_LINEAR_SIGNAL * max(1.0, n_outputs / MANY_CLASSES)
+    most = loss.most_linear_signal * max(1.0, loss.n_outputs / MANY_CLASSES)
     if signal > (most if ordered >= 0.5 else most / 5.0):
         return NO_LINEAR_START
     part = min(1.0, LINEAR_SIGNAL / signal)

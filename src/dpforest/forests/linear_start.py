@@ -28,8 +28,8 @@ MOMENTUM = 0.5
 
 def linear_start(
     desk: Desk,
+    design: LinearDesign,
     bins: FeatureBins,
-    shares: tuple[Values | None, ...],
     loss: IntegerLoss,
     plan: LinearPlan,
     n_records: float,
@@ -41,9 +41,9 @@ def linear_start(
     ----------
     desk : Desk
         With records that are binned by feature.
+    design : LinearDesign
+        From released bins.
     bins : FeatureBins
-    shares : tuple of arrays or None
-        The released share of the records in each bin of a numeric feature.
     loss : IntegerLoss
         Bounded in L2, without Hessians.
     plan : LinearPlan
@@ -52,7 +52,6 @@ def linear_start(
     price : Gaussian
         Of one step.
     """
-    design = LinearDesign.of_bins(bins, shares)
     weights = np.zeros((loss.n_outputs, design.n_weights))
     speed, later = np.zeros_like(weights), np.zeros_like(weights)
     desk.start_scores(loss.n_outputs)

@@ -42,6 +42,10 @@ class Loss(ABC):
     """From so many on it pays to choose questions for the trees, rather than to draw all."""
     choice_share: ClassVar[Fraction] = Fraction(15, 100)
     """Of the budget for trees, what choosing costs."""
+    linear_values: ClassVar[float] = 0.0
+    """How far a linear start goes by the values of numbers, rather than by their ranks."""
+    most_linear_signal: ClassVar[float] = 200.0
+    """With more, trees see all that a linear start sees."""
     small_rounds: ClassVar[bool] = False
     """Whether many rounds of few trees pay: long ways stay stable then."""
 

@@ -20,6 +20,8 @@ class NumberRules:
     together: ClassVar[bool] = True
     many_features: ClassVar[int] = 10
     choice_share: ClassVar[Fraction] = Fraction(20, 100)
+    linear_values: ClassVar[float] = 0.7
+    most_linear_signal: ClassVar[float] = 5000.0
 
     @property
     def largest_hessian(self) -> float:

@@ -23,6 +23,24 @@ def public_cuts(feature: NumericFeature, max_bins: int) -> NDArray[np.float64]:
     return cuts[(cuts >= low) & (cuts < high)]
 
 
+def bin_middles(cuts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where the bins between cuts lie, in units of the largest cut.
+
+    The outermost bins are open: they count as wide as those next to them.
+
+    Examples
+    --------
+    >>> bin_middles(np.array([1.0, 2.0, 4.0])).tolist()
+    [0.125, 0.375, 0.75, 1.25]
+    """
+    if cuts.size < 2:
+        return np.arange(cuts.size + 1.0)
+    cuts = cuts / np.abs(cuts).max()
+    widths = np.diff(cuts)
+    inner = cuts[:-1] + widths / 2.0
+    return np.concatenate([[cuts[0] - widths[0] / 2.0], inner, [cuts[-1] + widths[-1] / 2.0]])
+
+
 def even_scale(cuts: NDArray[np.float64], feature: NumericFeature) -> float:
     """Cuts in a unit, if a guess of the bin by it is off by at most one; else 0."""
     scale = (cuts.size + 1) / (feature.high - feature.low)

@@ -18,7 +18,7 @@ from dpforest.exceptions import SchemaError
 from dpforest.schema import CategoricalFeature, NumericFeature, Schema
 from dpforest.schema.categories import Category, CategoryIndex, is_missing
 from dpforest.tables.binning_kernels import bin_columns, match_numbers
-from dpforest.tables.cuts import even_scale, public_cuts
+from dpforest.tables.cuts import bin_middles, even_scale, public_cuts
 from dpforest.tables.frames import Column, Frame, as_column
 from dpforest.tables.grouping import count_groups, group_categories
 from dpforest.tables.threads import map_rows
@@ -90,6 +90,11 @@ class Encoding:
                 for feature, cuts in zip(self.schema.features, self.cuts, strict=True)
             ]
         )
+
+    @cached_property
+    def middles(self) -> tuple[NDArray[np.float64] | None, ...]:
+        """Where the bins of a numeric feature lie, in a unit of its own; None for categories."""
+        return tuple(None if cuts is None else bin_middles(cuts) for cuts in self.cuts)
 
     @cached_property
     def unseen(self) -> NDArray[np.int64]:

@@ -1,7 +1,8 @@
 """A linear model of binned records, and the same model as oblivious trees.
 
-A numeric feature has one weight, for the rank of a record in it; a category has a weight of its
-own. What a weight multiplies follows from the bin of a record and from released bin weights alone.
+A numeric feature has one weight, for the rank of a record in it, for its value, or for a mean of
+both; a category has a weight of its own. What a weight multiplies follows from the bin of a record
+and from released bins and their weights alone.
 A tree that asks for the digits of one feature's bin has a leaf for every bin, so a linear model is
 a forest of one such tree a feature, and whatever works on forests works on it.
 """
@@ -18,6 +19,8 @@ from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import FeatureBins
 
 TYPICAL_SQUARE = 0.5  # of what a feature contributes to a record's row, when rows are scaled
+SPREAD_OF_RANKS = 3**-0.5  # the deviation of what is spread evenly from -1 to 1
+FURTHEST = 2.5  # that a value lies from the mean, in the same unit
 HALF_A_STEP = 0.7  # of a feature with two categories: between them lies one weight, not two
 
 
@@ -48,11 +51,25 @@ class LinearDesign:
             raise ValueError("features of a linear model must have weights of their own")
 
     @classmethod
-    def of_bins(cls, bins: FeatureBins, shares: tuple[Values | None, ...]) -> LinearDesign:
-        """Ranks of numeric features by the released shares of their bins; categories one by one.
+    def of_bins(
+        cls,
+        bins: FeatureBins,
+        shares: tuple[Values | None, ...],
+        middles: tuple[Values | None, ...],
+        by_value: float = 0.0,
+    ) -> LinearDesign:
+        """Places of numeric features by the released shares of their bins; categories one by one.
 
         A rank goes from -1 to 1, so a record's row has a norm of at most about 1 where half of
         every feature's largest square is typical; who exceeds the bound is clipped by the records.
+
+        Parameters
+        ----------
+        bins : FeatureBins
+        shares, middles : tuple of arrays or None
+            The share of the records in each bin of a numeric feature, and where it lies.
+        by_value : float
+            How far values count, rather than ranks, from 0 to 1.
         """
         place, size = np.zeros((len(bins), 256), np.int32), np.zeros((len(bins), 256))
         n_weights = 1
@@ -60,7 +77,7 @@ class LinearDesign:
             n = int(n_values)
             place[j] = n_weights
             if not bins.categorical[j] and share is not None and len(share) == n:
-                size[j, :n] = 2.0 * (np.cumsum(share) - share / 2.0) / share.sum() - 1.0
+                size[j, :n] = _places(share / share.sum(), middles[j], by_value)
             elif n == 2:
                 size[j, :2] = -HALF_A_STEP, HALF_A_STEP
             else:
@@ -93,3 +110,16 @@ class LinearDesign:
         # The constant is the same for all bins: the first tree takes it.
         values[0] += self.constant * weights[:, :1]
         return trees, np.ascontiguousarray(values)
+
+
+def _places(share: Values, middles: Values | None, by_value: float) -> Values:
+    """Where the bins of a feature lie, from low to high: by rank and by value."""
+    ranks = 2.0 * (np.cumsum(share) - share / 2.0) - 1.0
+    if middles is None or by_value == 0.0:
+        return np.asarray(ranks)
+    aside = middles - share @ middles
+    deviation = float(np.sqrt(share @ aside**2))
+    if deviation <= 0.0:
+        return np.asarray(ranks)
+    values = np.clip(SPREAD_OF_RANKS * aside / deviation, -FURTHEST, FURTHEST)
+    return np.asarray((1.0 - by_value) * ranks + by_value * values)
