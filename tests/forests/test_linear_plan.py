@@ -4,9 +4,10 @@ import itertools
 
 import pytest
 
-from dpforest.forests.linear_plan import MANY_CLASSES, NO_LINEAR_START, plan_linear
+from dpforest.forests.linear_plan import NO_LINEAR_START, plan_linear
 from dpforest.forests.plan import Purse
 from dpforest.losses import Logistic, Softmax, Squared
+from dpforest.losses.softmax import MANY_CLASSES
 
 GAUSSIAN = Purse(1.0, 1e-6)
 RISING = [10.0 ** (k / 4) for k in range(4, 30)]

@@ -12,7 +12,6 @@ from dpforest.losses import Loss
 LINEAR_SIGNAL = 6.0  # with less, everything goes into a linear model
 ROOT_FEATURE = 3.6  # the root of the features is counted so often, as 13 features count once each
 MANY_VALUES = 1_000_000  # records times features: from here on a step costs time
-MANY_CLASSES = 10  # with more, a linear start pays longer
 
 
 @dataclass(frozen=True)
@@ -46,14 +45,13 @@ def plan_linear(
     Only under Gaussian noise: the L1 norm of a record's row, which Laplace noise would have to
     hide, grows with the features. ``ordered`` is the share of the features that are numbers or
     have two categories: a line tells less of others, so they get none as soon as trees can learn.
-    Of a target that is a number a line tells what trees take long to add up, step by step.
-    Each of many classes has a part of the records only, so that trees take longer to see them all.
+    How long a line pays at all, the loss says.
     """
     if not purse.private or purse.pure or n_records <= 0:
         return NO_LINEAR_START
     # The noise of all weights together grows with the root of their number.
     signal = n_records * purse.total * math.sqrt(share) / (ROOT_FEATURE * math.sqrt(n_features))
-    most = loss.most_linear_signal * max(1.0, loss.n_outputs / MANY_CLASSES)
+    most = loss.most_linear_signal
     if signal > (most if ordered >= 0.5 else most / 5.0):
         return NO_LINEAR_START
     part = min(1.0, LINEAR_SIGNAL / signal)

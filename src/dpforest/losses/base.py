@@ -42,10 +42,6 @@ class Loss(ABC):
     """From so many on it pays to choose questions for the trees, rather than to draw all."""
     choice_share: ClassVar[Fraction] = Fraction(15, 100)
     """Of the budget for trees, what choosing costs."""
-    linear_values: ClassVar[float] = 0.0
-    """How far a linear start goes by the values of numbers, rather than by their ranks."""
-    most_linear_signal: ClassVar[float] = 200.0
-    """With more, trees see all that a linear start sees."""
     small_rounds: ClassVar[bool] = False
     """Whether many rounds of few trees pay: long ways stay stable then."""
 
@@ -53,6 +49,16 @@ class Loss(ABC):
     def n_outputs(self) -> int:
         """Scores of a record."""
         return 1
+
+    @property
+    def linear_values(self) -> float:
+        """How far a linear start goes by the values of numbers, rather than by their ranks."""
+        return 0.0
+
+    @property
+    def most_linear_signal(self) -> float:
+        """With more, trees see all that a linear start sees."""
+        return 200.0
 
     @property
     def constants(self) -> tuple[Any, ...]:

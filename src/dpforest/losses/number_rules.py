@@ -20,13 +20,21 @@ class NumberRules:
     together: ClassVar[bool] = True
     many_features: ClassVar[int] = 10
     choice_share: ClassVar[Fraction] = Fraction(20, 100)
-    linear_values: ClassVar[float] = 0.7
-    most_linear_signal: ClassVar[float] = 5000.0
 
     @property
     def largest_hessian(self) -> float:
         """All are 1."""
         return 1.0
+
+    @property
+    def linear_values(self) -> float:
+        """More than ranks, which hide how far a tail reaches."""
+        return 0.7
+
+    @property
+    def most_linear_signal(self) -> float:
+        """Trees take long to add up a line, step by step."""
+        return 5000.0
 
     def hessian_part(self, norm: Norm) -> float:
         """Hessians only count records: most of the grid is for gradients."""

@@ -18,6 +18,8 @@ from scipy.special import softmax
 from dpforest.arrays import Values
 from dpforest.losses.base import Loss, Norm, stairs
 
+MANY_CLASSES = 10
+
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _derivatives(
@@ -56,6 +58,16 @@ class Softmax(Loss):
     def n_outputs(self) -> int:
         """One score for each class."""
         return self.n_classes
+
+    @property
+    def linear_values(self) -> float:
+        """As of numbers, where there are many classes."""
+        return 0.7 if self.n_classes >= MANY_CLASSES else super().linear_values
+
+    @property
+    def most_linear_signal(self) -> float:
+        """Each of many classes has a part of the records: trees take longer to see them all."""
+        return super().most_linear_signal * max(1.0, self.n_classes / MANY_CLASSES)
 
     @property
     def largest_hessian(self) -> float:
