@@ -144,4 +144,5 @@ def line(release: GradientRelease, middles: Values) -> tuple[float, float]:
 
 def _beyond(number: float, variance: float) -> float:
     """What of a number stands out of its noise: James and Stein's rule for one."""
-    return number * max(0.0, 1.0 - variance / number**2) if number else 0.0
+    square = number**2  # of the smallest numbers it is 0
+    return number * max(0.0, 1.0 - variance / square) if square else 0.0
