@@ -18,6 +18,8 @@ from dpforest import (
     Target,
     load_model,
 )
+from dpforest.forests import linear_plan
+from dpforest.forests.plan import NO_TREES
 
 LOSSES = {
     "absolute": {"loss": "absolute"},
@@ -37,6 +39,20 @@ def make_table(n=6_000, seed=0):
 def regressor(**settings):
     schema = Schema(FEATURES, Target("y", low=-10, high=20))
     return PrivateForestRegressor(schema=schema, **{"random_state": 0} | settings)
+
+
+def test_a_linear_start_follows_values_where_ranks_tell_less(monkeypatch):
+    """The model is the start alone; its answers are a line of the value, tail included."""
+    monkeypatch.setattr(linear_plan, "LINEAR_SIGNAL", 1e9)
+    amount = np.random.default_rng(0).exponential(size=(4_000, 1)).clip(0, 5)
+    schema = Schema((NumericFeature("amount", 0, 5),), Target("y", low=0, high=5))
+    model = PrivateForestRegressor(schema=schema, epsilon=8.0, random_state=0)
+    found = model.fit(amount, amount[:, 0]).predict(amount)
+    assert model.plan_ == NO_TREES
+    rank = amount[:, 0].argsort().argsort()
+    by_rank = np.corrcoef(rank, amount[:, 0])[0, 1] ** 2
+    # 0.74 is all that ranks can tell; 0.7 of the places are values.
+    assert by_rank < 0.8 < 0.9 < np.corrcoef(found, amount[:, 0])[0, 1] ** 2
 
 
 @pytest.mark.parametrize("asked", [*LOSSES, "interval"])

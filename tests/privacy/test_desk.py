@@ -65,7 +65,7 @@ LOSSES = {
 PRICES = {"pure": Pure(TENTH), "gaussian": Gaussian(0.05)}
 
 
-DESIGN = LinearDesign.of_bins(ENCODING.feature_bins, (None, None), ENCODING.middles)
+DESIGN = LinearDesign.of_bins(ENCODING.feature_bins, (None, None), ENCODING.middles, 0.0)
 LINEAR = IntegerLoss(Logistic(), 2, 1024, 0.5, 0.0)
 
 

@@ -130,7 +130,7 @@ def test_rounds_of_one_model_are_one_line_of_the_ledger():
 
 
 DESIGN = LinearDesign.of_bins(
-    ENCODING.feature_bins, (np.full(4, 0.25), np.full(4, 0.25)), ENCODING.middles
+    ENCODING.feature_bins, (np.full(4, 0.25), np.full(4, 0.25)), ENCODING.middles, by_value=0.7
 )
 LINEAR = IntegerLoss(Logistic(), 2, 1024, 0.5, 0.0)
 

@@ -15,7 +15,9 @@ from dpforest.trees.linear import LinearDesign
 from dpforest.trees.structure import FeatureBins
 
 BINS = FeatureBins(np.array([5, 3, 2]), np.array([6, 5, 4]), np.array([False, True, True]))
-DESIGN = LinearDesign.of_bins(BINS, (np.full(5, 0.2), None, None), (None,) * 3)
+# The last bin lies as far off as any may.
+SHARES, MIDDLES = np.array([0.249, 0.249, 0.25, 0.25, 0.002]), np.array([0.0, 1.0, 2.0, 3.0, 1e6])
+DESIGN = LinearDesign.of_bins(BINS, (SHARES, None, None), (MIDDLES, None, None), by_value=1.0)
 EXTREMES = st.sampled_from([0.0, 1e-30, 5.0, 1e30, math.inf, -math.inf, math.nan])
 LOSSES = (
     st.just(Logistic())

@@ -56,7 +56,7 @@ class LinearDesign:
         bins: FeatureBins,
         shares: tuple[Values | None, ...],
         middles: tuple[Values | None, ...],
-        by_value: float = 0.0,
+        by_value: float,
     ) -> LinearDesign:
         """Places of numeric features by the released shares of their bins; categories one by one.
 
