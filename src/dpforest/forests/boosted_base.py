@@ -200,6 +200,7 @@ class BoostedForest(MonotoneBoosting):
             plan = replace(plan, learning_rate=part * plan.learning_rate)
         price = purse.price(share, among=plan.n_trees)
         loss = on_grid(self._loss(), purse, price, self.ledger_.protection.steps)
+        constraints = self._monotone()
         grower = ObliviousGrower(
             self.encoding_.feature_bins,
             cut_weights(self.bin_weights_),
@@ -209,13 +210,13 @@ class BoostedForest(MonotoneBoosting):
             memory=plan.memory,
             learnt_cuts=plan.learnt_cuts,
             together=plan.together,
+            monotone=constraints.signs != 0,
             chosen_levels=plan.chosen_levels,
             asking=plan.asking,
         )
         choice_price = purse.price(for_choices, plan.n_choices) if plan.n_choices else None
         self.plan_ = plan
         notes, earlier = Notes(start), [self.leaf_noise_] if n_grown else []
-        constraints = self._monotone()
         self.forest_ = boost(
             desk, grower, loss, plan, price, choice_price, start, notes, constraints
         )

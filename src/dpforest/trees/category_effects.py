@@ -13,7 +13,8 @@ from dpforest.trees.structure import FeatureBins
 FEWEST, MOST = 3, 64  # categories; two can be parted in one way only, and many take long
 LEARNT = 0.7  # the share of the questions that follow what was learnt
 SPREAD = math.sqrt(3.0)  # of a uniform draw with variance 1
-FIRM = 1e-9  # keeps what nothing is known of from dividing by 0, relative to a question
+FIRM = 1e-6  # keeps what nothing is known of from dividing by 0, relative to a question
+SAME = 1e-6  # heights that differ by less, relative to the largest, are the same
 
 
 class CategoryEffects:
@@ -85,8 +86,11 @@ class CategoryEffects:
         direction = self._rng.uniform(-1.0, 1.0, (len(asked), drawn.shape[2]))
         height = np.einsum("nvk,nk->nv", drawn, direction)
         n_values = self._n_values[asked][:, None]
+        # Without noise there are ties, which rounding, as machines differ in it, must not break.
+        largest = np.maximum(np.abs(height).max(axis=1, keepdims=True), 1e-300)
+        height = np.rint(height / (SAME * largest))
         height = np.where(np.arange(self._widest) < n_values, height, np.inf)
-        rank = height.argsort(axis=1).argsort(axis=1)
+        rank = height.argsort(axis=1, kind="stable").argsort(axis=1)
         parted = otherwise.copy()
         parted[learnt, : self._widest] = rank >= self._rng.integers(1, n_values)
         return parted

@@ -25,7 +25,8 @@ class CutEffects:
     shows it at one cut, in noise many times as large. Squares of what single trees show say little
     then; the effects themselves add up, over trees and over neighbouring cuts, in a regression on
     smooth curves. What a question promises is the square of what is known, and the variance of what
-    is not. Post-processing of released sums, and free.
+    is not. A question that asks for a range, between two cuts, shows the difference of their
+    effects. Post-processing of released sums, and free.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ class CutEffects:
     >>> place = rng.integers(0, 15, 400)
     >>> feature = rng.integers(0, 2, 400)
     >>> shown = np.where((feature == 0) & (place > 9), 0.5, 0.0) + rng.uniform(-1.7, 1.7, 400)
-    >>> cuts.learn(feature, place, shown[:, None], n_leaves=4, noise=1.0)
+    >>> cuts.learn(feature, place, np.full(400, -1), shown[:, None], n_leaves=4, noise=1.0)
     >>> bool(cuts.promise[0, 12] > 3 * cuts.promise[0, 4] > cuts.promise[1, 12])
     True
     """
@@ -53,13 +54,15 @@ class CutEffects:
         self._curves = np.zeros((len(n_cuts), max(int(n_cuts.max(initial=0)), 1), WEIGHTS))
         for feature, n in enumerate(n_cuts.tolist()):
             self._curves[feature, :n] = _curves(n)
-        self._n_rounds = 0
+        self._n_rounds, self._n_leaves = 0, 1
+        self._squares = np.zeros((len(n_cuts), WEIGHTS, WEIGHTS))
         self.promise = np.zeros(self._curves.shape[:2])
 
     def learn(
         self,
         feature: NDArray[np.integer],
         cut: NDArray[np.integer],
+        end: NDArray[np.integer],
         contrast: Values,
         n_leaves: int,
         noise: float,
@@ -68,14 +71,16 @@ class CutEffects:
 
         Parameters
         ----------
-        feature, cut : ndarray of int, shape (n,)
+        feature, cut, end : ndarray of int, shape (n,)
+            A question ends at another cut, or, -1, nowhere.
         contrast : ndarray of float64, shape (n, n_outputs)
             Right less left, over the root of the number of leaves.
         n_leaves : int
         noise : float
             The variance of the noise in a contrast.
         """
-        self._known.learn(feature, self._curves[feature, cut] / np.sqrt(n_leaves), contrast, noise)
+        rows = between_ends(self._curves, feature, cut, end)
+        self._known.learn(feature, rows / np.sqrt(n_leaves), contrast, noise)
         if self._n_rounds % (1 + len(self._curves) // QUICK) == 0:
             self._look(n_leaves)
         self._n_rounds += 1
@@ -86,6 +91,15 @@ class CutEffects:
         known = ((self._curves @ mean) ** 2).mean(axis=2)
         doubt = ((self._curves @ covariance) * self._curves).sum(axis=2)
         self.promise = (known + DOUBT * doubt) / n_leaves
+        self._squares, self._n_leaves = mean @ mean.swapaxes(1, 2) / mean.shape[2], n_leaves
+        self._squares += covariance
+
+    def between(self, feature: NDArray[np.integer], cut: NDArray[np.integer]) -> Values:
+        """What questions that begin at a cut promise for each cut at which they may end, (n, cuts).
+
+        What is not known counts once here: there are many ranges.
+        """
+        return squares_between(self._curves, self._squares, feature, cut) / self._n_leaves
 
     def believed(self, squares: Values, times: Values, noise: float) -> Values:
         """The same of features without an order, from the squares above the noise that they showed.
@@ -96,6 +110,28 @@ class CutEffects:
         doubt = 2.0 * noise**2 / times
         known = squares / times * typical**2 + typical * doubt
         return np.asarray(np.maximum(known / (typical**2 + doubt), 0.0))
+
+
+def between_ends(
+    curves: Values,
+    feature: NDArray[np.integer],
+    cut: NDArray[np.integer],
+    end: NDArray[np.integer],
+) -> Values:
+    """The curves of some features at a cut, less those where the question ends, if anywhere."""
+    at_end = np.where((end >= 0)[:, None], curves[feature, np.maximum(end, 0)], 0.0)
+    return np.asarray(curves[feature, cut] - at_end)
+
+
+def squares_between(
+    curves: Values, squares: Values, feature: NDArray[np.integer], cut: NDArray[np.integer]
+) -> Values:
+    """The square of what curves come to between a cut and every other, shape (n, n_cuts).
+
+    ``squares`` are those of the weights of the curves, (n_features, n_weights, n_weights).
+    """
+    between = curves[feature] - curves[feature, cut][:, None, :]
+    return np.asarray(((between @ squares[feature]) * between).sum(axis=2))
 
 
 @lru_cache(maxsize=256)

@@ -34,8 +34,8 @@ class FeaturePairs:
     --------
     >>> pairs, rng = FeaturePairs(np.zeros(4, np.int64)), np.random.default_rng(0)
     >>> only_both = np.array([0.0, 0.0, 0.0, 18.0]).reshape(1, 4, 1)  # exclusive or
-    >>> asked, no_cuts = np.array([[0, 3]]), np.full((1, 2), -1)
-    >>> pairs.learn(asked, no_cuts, only_both, 1.0, lambda: np.zeros((4, 1)))
+    >>> asked, none = np.array([[0, 3]]), np.full((1, 2), -1)
+    >>> pairs.learn(asked, none, none, only_both, 1.0, lambda: np.zeros((4, 1)))
     >>> drawn = pairs.draw(np.ones(4), np.ones(4, np.bool_), 1.0, 1.0, (1000, 2), rng)
     >>> together = (np.sort(drawn, axis=1) == [0, 3]).all(axis=1).mean()
     >>> bool(together > 0.4)  # of six pairs
@@ -55,6 +55,7 @@ class FeaturePairs:
         self,
         feature: NDArray[np.integer],
         cut: NDArray[np.integer],
+        end: NDArray[np.integer],
         contrasts: Values,
         noise: float,
         cut_shares: Callable[[], Values],
@@ -62,7 +63,7 @@ class FeaturePairs:
         """Take note of what the leaf sums of some trees showed; see `PairEffects.learn`."""
         self._noise = noise
         if self._numbers is not None:
-            self._numbers.learn(feature, cut, contrasts, noise, cut_shares)
+            self._numbers.learn(feature, cut, end, contrasts, noise, cut_shares)
         one, other = level_pairs(feature.shape[1])
         net = (contrasts[:, (1 << one) | (1 << other)] ** 2).mean(axis=2) - noise
         self._signal *= MEMORY
@@ -87,8 +88,19 @@ class FeaturePairs:
         """What a cut does together with the other features of a tree, as if they were any."""
         if self._numbers is None:
             return 0.0
-        n_others = max(len(self._signal) - 1, 1)
-        return np.asarray(min((depth - 1) / n_others, 1.0) * self._numbers.cut_signal)
+        return np.asarray(self._part_met(depth) * self._numbers.cut_signal)
+
+    def between(
+        self, depth: int, feature: NDArray[np.integer], cut: NDArray[np.integer]
+    ) -> Values | float:
+        """The same of ranges that begin at a cut, for each cut at which they may end."""
+        if self._numbers is None:
+            return 0.0
+        return np.asarray(self._part_met(depth) * self._numbers.between(feature, cut))
+
+    def _part_met(self, depth: int) -> float:
+        """The part of the other features that a tree asks beside one."""
+        return min((depth - 1) / max(len(self._signal) - 1, 1), 1.0)
 
     def draw(
         self,

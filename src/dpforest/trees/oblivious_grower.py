@@ -13,11 +13,13 @@ from dpforest.trees.cut_effects import CutEffects
 from dpforest.trees.deepening import contrasts
 from dpforest.trees.feature_pairs import MOST_FEATURES, FeaturePairs
 from dpforest.trees.oblivious import ObliviousTrees
+from dpforest.trees.ranges import ask_ranges, draw_ends, ends_of
 from dpforest.trees.structure import FeatureBins
 
 CUT_FOCUS = 2.0  # the power of a cut's signal with which it is drawn
 QUESTIONS = 16  # of a feature, among which one is chosen
 KEPT = 8  # of the questions that were chosen, the last
+PAIRS_IN_RANGES = 3.0  # trees ask pairs that act together, which do more than any two
 FEW_CATEGORIES = 3  # one against the rest up to here; random halves beyond
 
 
@@ -42,8 +44,11 @@ class ObliviousGrower:
     learnt_cuts : float
         How far cuts are drawn by what they showed, rather than by the cut weights alone.
     together : bool
-        Whether cuts are learnt by `CutEffects`, rather than by their squares alone, and features
-        that showed that they act together are drawn together (`FeaturePairs`), of at most 500.
+        Whether cuts are learnt by `CutEffects`, rather than by their squares alone, questions ask
+        for ranges where these promise more (`draw_ends`), and features that showed that they act
+        together are drawn together (`FeaturePairs`), of at most 500.
+    monotone : ndarray of bool, shape (n_features,), optional
+        Features that a model has to follow: they are never asked for a range.
     chosen_levels : int
         Levels that ask questions which were chosen, once there are some; one of the last 8, or of
         twice as many where there are more than 3 such levels.
@@ -68,6 +73,7 @@ class ObliviousGrower:
         memory: float = 1.0,
         learnt_cuts: float = 0.0,
         together: bool = False,
+        monotone: NDArray[np.bool_] | None = None,
         chosen_levels: int = 0,
         asking: float = 0.6,
     ) -> None:
@@ -99,6 +105,7 @@ class ObliviousGrower:
         self._effects = CategoryEffects(bins, rng)
         counts = np.array(n_cuts)
         self._cuts = CutEffects(counts) if together and counts.any() else None
+        self._has_ranges = (counts > 1) & (True if monotone is None else ~monotone)
         paired = together and len(bins) <= MOST_FEATURES
         self._pairs = FeaturePairs(counts) if paired else None
 
@@ -142,11 +149,13 @@ class ObliviousGrower:
         places = level_cut[0][cuts], level_cut[1][cuts]
         np.add.at(self._cut_signal, places, net[cuts])
         np.add.at(self._times_cut, places, 1.0)
+        end = np.full(trees.feature.shape, -1)
         if self._cuts is not None:
-            self._cuts.learn(*places, contrast[cuts], n_leaves, self._noise)
+            end = ends_of(trees, self._bins)
+            self._cuts.learn(*places, end.T[cuts], contrast[cuts], n_leaves, self._noise)
         if self._pairs is not None:
-            cut = np.where(cuts, level_cut[1], -1).T
-            self._pairs.learn(trees.feature, cut, together, self._noise, self._cut_shares)
+            asked_at = trees.feature, np.where(cuts, level_cut[1], -1).T, end
+            self._pairs.learn(*asked_at, together, self._noise, self._cut_shares)
         self._shares_of_cuts = self._cut_shares()
 
     @property
@@ -214,6 +223,11 @@ class ObliviousGrower:
         uniform = self._rng.random((n_trees, depth, 1))
         cut = (self._shares_up_to_a_cut()[feature] < uniform).sum(axis=2, keepdims=True)
         goes_right = bin_ > cut
+        if self._cuts is not None and self._times_asked.any():
+            level = np.nonzero(self._has_ranges[feature])
+            asked = goes_right[level]
+            ask_ranges(asked, cut[level][:, 0], self._draw_ends(feature[level], cut[level][:, 0]))
+            goes_right[level] = asked
         level = np.nonzero(self._bins.categorical[feature])
         if len(level[0]):
             by_chance = self._split_categories(n_values[level])
@@ -224,6 +238,16 @@ class ObliviousGrower:
         return ObliviousTrees(
             feature.astype(np.int32), goes_right, np.full(n_trees, depth, np.int32)
         )
+
+    def _draw_ends(self, feature: NDArray[np.int64], cut: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where questions that begin at a cut end; -1 where that is nowhere."""
+        assert self._cuts is not None
+        alone, between = self._cuts.promise, self._cuts.between(feature, cut)
+        if self._pairs is not None:
+            alone = alone + PAIRS_IN_RANGES * self._pairs.at_cuts(self._depth)
+            between += PAIRS_IN_RANGES * self._pairs.between(self._depth, feature, cut)
+        weights = self._cut_weights[feature, : between.shape[1]]
+        return draw_ends(weights, alone[feature, cut], between, self._rng)
 
     def _draw_features(self, n_trees: int, depth: int) -> NDArray[np.int64]:
         """Different features for the levels of a tree, as long as there are enough."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
+from dpforest.trees.cut_effects import between_ends, squares_between
 from dpforest.trees.fading_regressions import FadingRegressions
 from dpforest.trees.oblivious import MAX_DEPTH
 
@@ -53,6 +54,7 @@ class PairEffects:
         self._n_leaves, self._n_rounds = 1, 0
         self.signal = np.zeros((n_features, n_features))
         self.cut_signal = np.zeros((n_features, most))
+        self._squares = np.zeros((n_features, CURVES, CURVES))
 
     @property
     def typical(self) -> float:
@@ -63,6 +65,7 @@ class PairEffects:
         self,
         feature: NDArray[np.integer],
         cut: NDArray[np.integer],
+        end: NDArray[np.integer],
         contrasts: Values,
         noise: float,
         cut_shares: Callable[[], Values],
@@ -71,8 +74,9 @@ class PairEffects:
 
         Parameters
         ----------
-        feature, cut : ndarray of int, shape (n_trees, n_levels)
-            What each level asks; the cut is -1 where it is none.
+        feature, cut, end : ndarray of int, shape (n_trees, n_levels)
+            What each level asks; the cut is -1 where it is none, the end where the question has
+            none.
         contrasts : ndarray of float64, shape (n_trees, n_leaves, n_outputs)
             Of each set of levels, by `dpforest.trees.deepening.contrasts`.
         noise : float
@@ -87,8 +91,12 @@ class PairEffects:
         tree = np.arange(len(feature))[:, None]
         features = feature[tree, first], feature[tree, second]
         cuts = cut[tree, first], cut[tree, second]
+        ends = end[tree, first], end[tree, second]
         asked = (cuts[0] >= 0) & (cuts[1] >= 0) & (features[0] != features[1])
-        curves = [self._curves[f[asked], c[asked]] for f, c in zip(features, cuts, strict=True)]
+        curves = [
+            between_ends(self._curves, f[asked], c[asked], e[asked])
+            for f, c, e in zip(features, cuts, ends, strict=True)
+        ]
         rows = (curves[0][:, :, None] * curves[1][:, None, :]).reshape(-1, CURVES * CURVES)
         self._n_leaves = contrasts.shape[1]
         number = self._number[features[0][asked], features[1][asked]]
@@ -115,6 +123,12 @@ class PairEffects:
         np.add.at(of_feature, other, by_other)
         at_cuts = np.einsum("fij,fci,fcj->fc", of_feature, self._curves, self._curves)
         self.cut_signal = np.maximum(at_cuts, 0.0) / units
+        self._squares = of_feature / units
+
+    def between(self, feature: NDArray[np.integer], cut: NDArray[np.integer]) -> Values:
+        """The same of ranges that begin at a cut, for each cut at which they may end, (n, cuts)."""
+        between = squares_between(self._curves, self._squares, feature, cut)
+        return np.maximum(between, 0.0)
 
 
 @lru_cache(maxsize=MAX_DEPTH + 1)
