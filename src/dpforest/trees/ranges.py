@@ -9,7 +9,7 @@ from dpforest.arrays import Values
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import FeatureBins
 
-RANGES = 0.3  # how often a range is asked for, next to a cut that promises as much
+RANGES = 0.5  # how often a range is asked for, next to a cut that promises as much
 FOCUS = 3.0  # the power of what is promised
 
 
