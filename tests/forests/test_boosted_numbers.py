@@ -20,6 +20,7 @@ from dpforest import (
 )
 from dpforest.forests import linear_plan
 from dpforest.forests.plan import NO_TREES
+from dpforest.trees.ranges import ends_of
 
 LOSSES = {
     "absolute": {"loss": "absolute"},
@@ -220,6 +221,22 @@ def test_monotone_constraints_hold_for_quantiles(kind):
         moved[:, :, j] = np.linspace(0, 1, 20)[:, None]
         steps = np.array([answers(each) for each in moved])
         assert (sign * np.diff(steps, axis=0) >= 0).all()
+
+
+def test_a_target_that_goes_up_and_down_is_asked_for_ranges():
+    """Unless the model has to follow the feature: then no question about it ends again."""
+    rng = np.random.default_rng(0)
+    X = rng.random((4_000, 3))
+    y = 5 + 3 * np.sin(12 * X[:, 0]) + X[:, 1] + rng.normal(0, 0.3, len(X))
+    schema, shares = Schema(FEATURES, Target("y", low=0, high=10)), []
+    for signs in (None, {"x0": 1}):
+        model = PrivateForestRegressor(
+            epsilon=4, schema=schema, monotone_constraints=signs, random_state=0
+        ).fit(X, y)
+        grown = model.forest_.trees[model._n_linear_trees :]
+        ends = ends_of(grown, model.encoding_.feature_bins)
+        shares.append(float((ends[grown.feature == 0] >= 0).mean()))
+    assert shares[0] > 0.2 > shares[1] == 0.0
 
 
 @pytest.mark.parametrize("loss", LOSSES)

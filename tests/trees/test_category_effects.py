@@ -95,3 +95,19 @@ def test_a_feature_that_was_never_asked_for_is_cut_at_random():
 def test_bins_of_no_value_are_left_to_the_caller():
     right = learnt(60, 0.0).part(np.zeros(100, int), np.ones((100, 256), np.bool_))
     assert right[:, 5:].all()
+
+
+def test_rounding_does_not_order_what_no_question_parted():
+    """Machines round differently, and a model without noise has to be the same on all of them."""
+    rng, drawn = np.random.default_rng(0), []
+    right = halves(rng, 5)[:, :24]
+    right[:, 12:] = right[:, :12]  # every category has a twin, and there are few questions
+    contrast = rng.uniform(-1, 1, (5, 1))
+    for rounding in (0.0, 2e-16, -2e-16):
+        effects = CategoryEffects(bins(24), np.random.default_rng(1))
+        effects.learn(np.zeros(5, int), right, contrast, 4, 0.0)
+        effects._pull *= 1.0 + rounding * np.random.default_rng(2).uniform(-1, 1, (24, 1))
+        effects._precision[0] *= 1.0 + rounding * np.random.default_rng(3).uniform(-1, 1, (24, 24))
+        drawn.append(effects.part(np.zeros(200, int), halves(np.random.default_rng(4), 200)))
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+    np.testing.assert_array_equal(drawn[0], drawn[2])

@@ -15,7 +15,7 @@ def shown(effect, n_rounds, n_cuts=31, n_leaves=16, seed=0, n_features=2):
         feature, cut = rng.integers(0, n_features, 12), rng.integers(0, n_cuts, 12)
         contrast = np.where(feature == 0, effect[cut], 0.0)
         contrast = contrast + np.sqrt(3.0) * rng.uniform(-1, 1, 12)
-        cuts.learn(feature, cut, contrast[:, None], n_leaves, 1.0)
+        cuts.learn(feature, cut, np.full(12, -1), contrast[:, None], n_leaves, 1.0)
     return cuts
 
 
@@ -35,8 +35,8 @@ def test_signs_count_and_not_squares_alone():
     steady, turning = CutEffects(np.array([15])), CutEffects(np.array([15]))
     for _ in range(100):
         cut, sign = np.arange(15), rng.choice([-1.0, 1.0], 15)
-        steady.learn(np.zeros(15, int), cut, np.full((15, 1), 0.5), 4, 1.0)
-        turning.learn(np.zeros(15, int), cut, 0.5 * sign[:, None], 4, 1.0)
+        steady.learn(np.zeros(15, int), cut, np.full(15, -1), np.full((15, 1), 0.5), 4, 1.0)
+        turning.learn(np.zeros(15, int), cut, np.full(15, -1), 0.5 * sign[:, None], 4, 1.0)
     assert steady.promise.mean() > 5.0 * turning.promise.mean()
 
 
@@ -55,7 +55,7 @@ def test_what_was_not_asked_promises_what_is_usual():
     for _ in range(60):
         feature, cut = rng.integers(0, 2, 10), rng.integers(0, 15, 10)
         contrast = np.where(feature == 0, 1.0, 0.0) + np.sqrt(3.0) * rng.uniform(-1, 1, 10)
-        cuts.learn(feature, cut, contrast[:, None], 4, 1.0)
+        cuts.learn(feature, cut, np.full(10, -1), contrast[:, None], 4, 1.0)
     assert cuts.promise[2].mean() > 2.0 * cuts.promise[1].mean()
 
 
@@ -66,7 +66,9 @@ def test_promises_are_finite_and_only_of_cuts_that_are_there(n_cuts, n_outputs, 
     rng, cuts = np.random.default_rng(seed), CutEffects(n_cuts)
     feature = rng.choice(np.flatnonzero(n_cuts), 8)
     cut = rng.integers(0, n_cuts[feature])
-    cuts.learn(feature, cut, rng.uniform(-5, 5, (8, n_outputs)), 8, 2.0)
+    end = rng.integers(-1, n_cuts[feature])
+    cuts.learn(feature, cut, end, rng.uniform(-5, 5, (8, n_outputs)), 8, 2.0)
+    assert np.isfinite(cuts.between(feature, cut)).all()
     assert np.isfinite(cuts.promise).all()
     there = np.arange(cuts.promise.shape[1]) < n_cuts[:, None]
     assert (cuts.promise[there] > 0.0).all()
@@ -80,3 +82,20 @@ def test_features_without_an_order_are_believed_the_more_the_more_they_showed():
     assert less < none == pytest.approx(little, rel=0.2)
     assert much == pytest.approx(0.3, rel=0.1)
     assert less == 0.0
+
+
+def test_ranges_show_the_difference_of_the_effects_at_their_ends():
+    """Of a hump, the range from its one foot to its other promises most."""
+    rng, cuts, place = np.random.default_rng(0), CutEffects(np.array([31])), np.arange(31)
+    effect = 2.0 * np.sin(2 * np.pi * (place + 1) / 32)  # more below the middle, less above it
+    for _ in range(300):
+        cut, end = rng.integers(0, 31, 12), rng.integers(16, 31, 12)
+        end[:4] = -1
+        contrast = effect[cut] - np.where(end < 0, 0.0, effect[end])
+        contrast += np.sqrt(3.0) * rng.uniform(-1, 1, 12)
+        cuts.learn(np.zeros(12, int), cut, end, contrast[:, None], 16, 1.0)
+    between = cuts.between(np.array([0]), np.array([7]))[0]
+    assert between[7] == 0.0
+    assert abs(int(between.argmax()) - 23) <= 3
+    assert between.max() == pytest.approx(16.0, rel=0.3)  # twice the largest effect, squared
+    assert cuts.promise[0, 7] == pytest.approx(4.0, rel=0.3)

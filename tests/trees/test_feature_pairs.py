@@ -22,8 +22,8 @@ def categories(n_features):
 
 
 def learn(pairs, asked, gradients, noise):
-    no_shares = np.zeros((len(pairs.signal), 1))
-    pairs.learn(asked, np.full(asked.shape, -1), contrasts(gradients), noise, lambda: no_shares)
+    no_shares, none = np.zeros((len(pairs.signal), 1)), np.full(asked.shape, -1)
+    pairs.learn(asked, none, none, contrasts(gradients), noise, lambda: no_shares)
 
 
 def draw(pairs, promise, n_trees=2000, depth=2, seed=0, learnt=1.0, focus=1.0, usable=None):

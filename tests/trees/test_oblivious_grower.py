@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest.trees.oblivious_grower import FEW_CATEGORIES, KEPT, QUESTIONS, ObliviousGrower
+from dpforest.trees.ranges import ends_of
 from dpforest.trees.structure import FeatureBins
 
 
@@ -254,13 +255,58 @@ def test_weak_effects_of_cuts_are_learnt_from_their_signs_where_that_is_asked_fo
         grower = ObliviousGrower(bins, even_weights(bins), rng, together=together, **options)
         for _ in range(200):
             trees = grower.draw(3, 2)
-            cut = trees.goes_right.argmax(axis=2) - 1
-            effect = np.where(
-                trees.feature == 4, np.maximum(1.0 - np.abs(cut - 11) / 4.0, 0.0), 0.0
-            )
+            cut, end = trees.goes_right.argmax(axis=2) - 1, ends_of(trees, bins)
+            at_cut, at_end = (np.maximum(1.0 - np.abs(at - 11) / 4.0, 0.0) for at in (cut, end))
+            effect = np.where(trees.feature == 4, at_cut - at_end, 0.0)
             right = np.where(np.arange(4) >> np.arange(2)[:, None] & 1, 0.5, -0.5)
             noise = np.sqrt(3.0) * rng.uniform(-1, 1, (3, 4))
             grower.learn(trees, (0.35 * effect @ right * 2.0 + noise)[:, :, None], 1.0)
-            asked.append(((trees.feature == 4) & (np.abs(cut - 11) <= 2)).mean())
+            near = np.minimum(np.abs(cut - 11), np.abs(end - 11)) <= 2
+            asked.append(((trees.feature == 4) & near).mean())
         share[together] = np.mean(asked[100:])
     assert share[True] > 2.0 * share[False]
+
+
+def taught(effect, monotone=None, n_rounds=150):
+    """A grower that has seen a feature with that effect on its bins, among others without any."""
+    bins = make_bins([16] * 4)
+    rng = np.random.default_rng(0)
+    grower = ObliviousGrower(
+        bins,
+        even_weights(bins),
+        rng,
+        learnt=0.95,
+        focus=4.0,
+        learnt_cuts=0.9,
+        together=True,
+        monotone=monotone,
+    )
+    for round_ in range(n_rounds):
+        trees = grower.draw(5, 3)
+        gradients = np.random.default_rng(round_).normal(0, 1.0, (5, 8, 1))
+        for t, k in np.argwhere(trees.feature == 0):
+            sign = np.where(np.arange(8) >> k & 1, 1.0, -1.0)
+            signs = np.where(trees.goes_right[t, k, :16], 1.0, -1.0)
+            gradients[t, :, 0] += (signs @ effect) * sign / 8
+        grower.learn(trees, gradients, 1.0)
+    return grower
+
+
+def share_of_ranges(grower):
+    """Of the questions about the first feature, those that ask for a range."""
+    trees = grower.draw(2_000, 3)
+    right = trees.goes_right[trees.feature == 0][:, :16]
+    return float((~right[:, -1]).mean())
+
+
+def test_ranges_are_asked_for_where_an_effect_goes_up_and_down():
+    hump = np.where(np.abs(np.arange(16) - 7.5) < 4, 3.0, -3.0)
+    line = np.linspace(-4.0, 4.0, 16)
+    assert share_of_ranges(taught(hump)) > 0.5 > 0.2 > share_of_ranges(taught(line))
+
+
+def test_features_that_a_model_follows_are_never_asked_for_a_range():
+    """A model that has to rise along a feature learns nothing from a range."""
+    hump = np.where(np.abs(np.arange(16) - 7.5) < 4, 3.0, -3.0)
+    grower = taught(hump, monotone=np.array([True, False, False, False]))
+    assert share_of_ranges(grower) == 0.0

@@ -24,7 +24,7 @@ def shown(together, n_rounds, size=0.5, n_features=5, seed=0, n_outputs=1):
                 places = (cut[tree, [one, other]] + 1) / (CUTS + 1)
                 peak = np.prod(4.0 * places * (1.0 - places))
                 sums[tree] += (size * peak * np.where(answers, 1.0, -1.0))[:, None]
-        pairs.learn(feature, cut, contrasts(sums), 1.0, lambda: even)
+        pairs.learn(feature, cut, np.full((3, 3), -1), contrasts(sums), 1.0, lambda: even)
     return pairs
 
 
@@ -50,8 +50,10 @@ def test_a_pair_is_the_same_whichever_level_asks_first():
     sums = rng.uniform(-3, 3, (1, 4, 1))
     even = np.full((3, CUTS), 1 / CUTS)
     one, other = PairEffects(np.full(3, CUTS)), PairEffects(np.full(3, CUTS))
-    one.learn(feature, cut, contrasts(sums), 1.0, lambda: even)
-    other.learn(feature[:, ::-1], cut[:, ::-1], contrasts(sums[:, [0, 2, 1, 3]]), 1.0, lambda: even)
+    asked = feature, cut, np.array([[-1, 5]])
+    one.learn(*asked, contrasts(sums), 1.0, lambda: even)
+    turned = [of_levels[:, ::-1] for of_levels in asked]
+    other.learn(*turned, contrasts(sums[:, [0, 2, 1, 3]]), 1.0, lambda: even)
     np.testing.assert_allclose(one.signal, other.signal)
     np.testing.assert_allclose(one.cut_signal, other.cut_signal)
     np.testing.assert_array_equal(one.signal, one.signal.T)
@@ -76,8 +78,9 @@ def test_levels_that_are_no_cuts_teach_nothing():
     pairs = PairEffects(np.array([CUTS, 0, CUTS]))
     even = np.full((3, CUTS), 1 / CUTS)
     sums = np.array([[9.0, -9.0, -9.0, 9.0]])[:, :, None]
-    pairs.learn(np.array([[0, 1]]), np.array([[3, -1]]), contrasts(sums), 1.0, lambda: even)
-    pairs.learn(np.array([[2, 2]]), np.array([[3, 5]]), contrasts(sums), 1.0, lambda: even)
+    none = np.array([[-1, -1]])
+    pairs.learn(np.array([[0, 1]]), np.array([[3, -1]]), none, contrasts(sums), 1.0, lambda: even)
+    pairs.learn(np.array([[2, 2]]), np.array([[3, 5]]), none, contrasts(sums), 1.0, lambda: even)
     assert not pairs.signal.any()
     assert pairs.typical == 0.0
 
@@ -86,3 +89,23 @@ def test_several_outputs_count_by_their_mean_square():
     """Both outputs show the same effect: as much as one alone shows."""
     one, two = (shown((0, 1), 200, size=1.0, n_outputs=k).signal[0, 1] for k in (1, 2))
     assert two == pytest.approx(one, rel=0.4)
+
+
+def test_a_range_does_what_its_ends_do_less_each_other():
+    """Exact: asked up to another cut, a pair teaches the difference of the curves at both."""
+    even, sums = np.full((2, CUTS), 1 / CUTS), np.array([[9.0, -9.0, -9.0, 9.0]])[:, :, None]
+    pairs = PairEffects(np.full(2, CUTS))
+    pairs.learn(
+        np.array([[0, 1]]),
+        np.array([[3, 8]]),
+        np.array([[10, -1]]),
+        contrasts(sums),
+        1.0,
+        lambda: even,
+    )
+    curves = pairs._curves
+    row = np.outer(curves[0, 3] - curves[0, 10], curves[1, 8]).ravel() / 2.0
+    np.testing.assert_allclose(pairs._known._precision[0], np.outer(row, row))
+    between = pairs.between(np.array([0]), np.array([3]))[0]
+    assert between[3] == 0.0
+    assert between.argmax() in (9, 10, 11)
