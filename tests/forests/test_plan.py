@@ -212,6 +212,19 @@ def test_rounds_are_small_enough_for_the_way_to_be_gone():
         )
 
 
+def test_more_budget_does_not_lead_a_model_of_numbers_further_than_its_records_carry():
+    """What chance shows grows with the way, and no budget makes it less: only records do."""
+    for n in (100.0, 3_000.0, 100_000.0):
+        steps = []
+        for epsilon in (0.1, 1.0, 4.0, 100.0):
+            purse = Purse(epsilon, 1e-6)
+            loss = on_grid(Squared(), purse, purse.price(Fraction(1)), steps=1)
+            plan = plan_boosting(purse, Fraction(1), loss, n, 10, True, Asked())
+            steps.append(total_step(plan))
+        assert steps == sorted(steps)
+        assert steps[-1] <= 2.2 * math.sqrt(n) * (1 + 1e-9)
+
+
 # One rule
 
 

@@ -223,7 +223,7 @@ def plan_boosting(
         # Laplace noise of deviation sqrt(2) T / epsilon is that of a Gaussian budget of this mu.
         mu = purse.epsilon * float(tree_share) / math.sqrt(2.0 * n_trees)
     signal = n_records * mu / loss.bound / max(1.0, loss.n_outputs / 2.0)
-    step = rules.total_step(signal, norm)
+    step = min(rules.total_step(signal, norm), rules.longest_step(n_records, norm))
     small_rounds = rules.small_rounds and n_records < VERY_MANY_RECORDS
     part = rules.leaf_damping(norm)
     largest_rate = 1.5 if part == 0 else 0.8 * (1.0 + part)

@@ -125,6 +125,10 @@ class Loss(ABC):
         step = 30.0 * math.pow(signal / 1000.0, 0.35)
         return min(max(step, 25.0), 45.0) if norm == 1 else min(max(step, 10.0), 120.0)
 
+    def longest_step(self, n_records: float, norm: Norm) -> float:
+        """What the total step may be at most, whatever the signal."""
+        return math.inf
+
     def depth(self, signal: float, n_features: int, any_numeric: bool, norm: Norm) -> int:
         """The levels of a tree."""
         if norm == 1:

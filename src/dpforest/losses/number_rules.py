@@ -53,6 +53,10 @@ class NumberRules:
         step = min(max(38.0 * math.pow(signal / 1000.0, 0.45), 10.0), 120.0)
         return step if norm == 1 else 0.8 * step * (1.0 + self.leaf_damping(norm))
 
+    def longest_step(self, n_records: float, norm: Norm) -> float:
+        """Further, with little noise, a model learns chance: what other records would not show."""
+        return math.inf if norm == 1 else 2.2 * math.sqrt(max(n_records, 1.0))
+
     def depth(self, signal: float, n_features: int, any_numeric: bool, norm: Norm) -> int:
         """From 3 to 6, whatever the norm."""
         return stairs(signal / n_features, (5.0, 300.0, 2000.0), 3)
