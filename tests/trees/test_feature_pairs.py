@@ -103,3 +103,19 @@ def test_features_that_showed_next_to_nothing_are_still_drawn_once_the_others_ar
     drawn = draw(categories(3), [1.0, 1e-200, 1e-201], n_trees=50, depth=3, focus=4.0)
     np.testing.assert_array_equal(np.sort(drawn, axis=1), np.tile([0, 1, 2], (50, 1)))
     assert (drawn[:, 0] == 0).all()
+
+
+def test_ranges_do_together_what_cuts_do_by_as_many_features_as_a_tree_meets():
+    """A tree of depth 3 meets two of four other features, one of depth 2 a single one."""
+    rng, pairs, even = np.random.default_rng(0), FeaturePairs(np.full(5, 9)), np.full((5, 9), 1 / 9)
+    asked, cut = np.array([[0, 3]]), np.array([[4, 4]])
+    for _ in range(50):
+        sums = leaf_sums((0, 1), 2, 3.0) + rng.uniform(-1, 1, (1, 4, 1))
+        pairs.learn(asked, cut, np.full((1, 2), -1), contrasts(sums), 1.0, lambda: even)
+    feature, places = np.array([0, 1]), np.array([4, 4])
+    shallow, deep = (pairs.between(depth, feature, places) for depth in (2, 3))
+    np.testing.assert_allclose(deep, 2.0 * shallow)
+    np.testing.assert_allclose(pairs.at_cuts(3), 2.0 * pairs.at_cuts(2))
+    # From the middle to an end a range does next to what the cut in the middle does alone.
+    assert shallow[0, 8] > 0.3 * pairs.at_cuts(2)[0, 4] > shallow[0, 4] == 0.0
+    assert not shallow[1].any()

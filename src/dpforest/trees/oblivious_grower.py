@@ -147,10 +147,11 @@ class ObliviousGrower:
         level_cut = trees.feature.T, trees.goes_right.argmax(axis=2).T - 1
         cuts = (level_cut[1] >= 0) & ~self._bins.categorical[level_cut[0]]
         places = level_cut[0][cuts], level_cut[1][cuts]
-        np.add.at(self._cut_signal, places, net[cuts])
-        np.add.at(self._times_cut, places, 1.0)
         end = np.full(trees.feature.shape, -1)
-        if self._cuts is not None:
+        if self._cuts is None:
+            np.add.at(self._cut_signal, places, net[cuts])
+            np.add.at(self._times_cut, places, 1.0)
+        else:
             end = ends_of(trees, self._bins)
             self._cuts.learn(*places, end.T[cuts], contrast[cuts], n_leaves, self._noise)
         if self._pairs is not None:
