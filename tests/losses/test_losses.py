@@ -259,3 +259,11 @@ def test_softmax_goes_further_with_more_signal_and_not_without_end(n_classes):
     steps = [Softmax(n_classes).total_step(10.0**k, 2) for k in range(9)]
     assert steps == sorted(steps)
     assert (steps[0], steps[-1]) == (160.0, 400.0)
+
+
+@every_loss
+def test_a_constant_hessian_is_1_whatever_the_score(loss):
+    rng = np.random.default_rng(0)
+    scores = rng.uniform(-5, 5, (loss.n_outputs, 200))
+    _, hessians = derivatives_of(loss, scores, targets_of(loss, rng, 200))
+    assert loss.constant_hessian == bool((hessians == 1.0).all())

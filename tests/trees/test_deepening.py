@@ -25,7 +25,8 @@ def parity(leaf):
 def trained(depth, leaf_means, rounds=20, seed=0, deviation=1.0):
     rng, deepening = np.random.default_rng(seed), Deepening(depth)
     for _ in range(rounds):
-        deepening.learn(deviation * sums(deepening.depth, leaf_means, rng), deviation)
+        shown = deviation * sums(deepening.depth, leaf_means, rng)
+        deepening.learn(contrasts(shown), deviation)
     return deepening
 
 
@@ -72,12 +73,12 @@ def test_without_noise_the_shares_alone_decide():
     for _ in range(3):
         for deepening, leaf_means in ((single, single_answers), (all_together, parity)):
             means = leaf_means(np.arange(1 << deepening.depth)).astype(float)
-            deepening.learn(np.repeat(means[None, :, None], 50, axis=0), 0.0)
+            deepening.learn(contrasts(np.repeat(means[None, :, None], 50, axis=0)), 0.0)
     assert (single.depth, all_together.depth) == (4, 7)
 
 
 def test_there_is_an_end_to_it():
     rng, deepening = np.random.default_rng(0), Deepening(3, deepest=3)
     for _ in range(5):
-        deepening.learn(sums(3, parity, rng), 1.0)
+        deepening.learn(contrasts(sums(3, parity, rng)), 1.0)
     assert (deepening.depth, deepening.structured) == (3, True)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpforest.trees.deepening import contrasts
 from dpforest.trees.oblivious_grower import FEW_CATEGORIES, KEPT, QUESTIONS, ObliviousGrower
 from dpforest.trees.ranges import ends_of
 from dpforest.trees.structure import FeatureBins
@@ -100,7 +101,7 @@ def test_a_feature_with_signal_is_drawn_more_often():
     np.testing.assert_allclose(grower.feature_shares, 1 / d)
     for round_ in range(10):
         trees = grower.draw(20, 3)
-        grower.learn(trees, released(grower, trees, weights, seed=round_), 1.0)
+        grower.learn(trees, contrasts(released(grower, trees, weights, seed=round_)), 1.0)
     assert grower.feature_shares.argmax() == grower.signal.argmax() == 3
     assert grower.feature_shares[3] > 3 / d
     assert (grower.draw(300, 3).feature == 3).any(axis=1).mean() > 0.9
@@ -114,7 +115,7 @@ def test_control_noise_alone_favours_no_feature():
     grower = make_grower(make_bins([6] * d))
     for round_ in range(10):
         trees = grower.draw(20, 3)
-        grower.learn(trees, released(grower, trees, np.zeros(d), seed=round_), 1.0)
+        grower.learn(trees, contrasts(released(grower, trees, np.zeros(d), seed=round_)), 1.0)
     assert grower.feature_shares.max() < 2.5 / d
 
 
@@ -134,7 +135,7 @@ def test_shares_sum_to_one_and_leave_out_what_cannot_be_cut(
     grower = make_grower(bins, seed, learnt=learnt, focus=focus)
     trees = grower.draw(5, depth)
     gradients = size * np.random.default_rng(seed).normal(size=(5, 1 << depth, 2))
-    grower.learn(trees, gradients, deviation)
+    grower.learn(trees, contrasts(gradients), deviation)
     shares = grower.feature_shares
     assert shares.sum() == pytest.approx(1)
     assert (shares >= 0).all()
@@ -151,7 +152,7 @@ def test_focus_sharpens_what_was_learnt():
         grower = make_grower(bins, focus=focus)
         trees = grower.draw(40, 2)
         sums = released(grower, trees, np.array([4.0, 2.0, 0.0, 0.0]))
-        grower.learn(trees, sums, 1.0)
+        grower.learn(trees, contrasts(sums), 1.0)
         favourite.append(grower.feature_shares[0])
     assert favourite == sorted(favourite)
     assert favourite[0] < favourite[-1] - 0.1
@@ -162,7 +163,7 @@ def test_without_signal_or_noise_the_shares_are_even(learnt):
     bins = make_bins([4, 4])
     grower = make_grower(bins, learnt=learnt)
     trees = grower.draw(3, 1)
-    grower.learn(trees, np.zeros((3, 2, 1)), 0.0)
+    grower.learn(trees, contrasts(np.zeros((3, 2, 1))), 0.0)
     np.testing.assert_allclose(grower.feature_shares, 0.5)
 
 
@@ -239,7 +240,8 @@ def test_features_that_act_together_come_together_where_that_is_asked_for():
             answers = np.arange(8) >> np.arange(3)[:, None] & 1
             levels = ((trees.feature == 2) | (trees.feature == 5)) & both[:, None]
             sums = np.where(levels @ answers % 2, 5.0, -5.0) * both[:, None]
-            grower.learn(trees, sums[:, :, None] + rng.uniform(-1, 1, (5, 8, 1)), 3**-0.5)
+            shown = sums[:, :, None] + rng.uniform(-1, 1, (5, 8, 1))
+            grower.learn(trees, contrasts(shown), 3**-0.5)
             asks_both.append(both.mean())
         share[together] = np.mean(asks_both[100:])
     assert share[False] < 0.2
@@ -260,7 +262,8 @@ def test_weak_effects_of_cuts_are_learnt_from_their_signs_where_that_is_asked_fo
             effect = np.where(trees.feature == 4, at_cut - at_end, 0.0)
             right = np.where(np.arange(4) >> np.arange(2)[:, None] & 1, 0.5, -0.5)
             noise = np.sqrt(3.0) * rng.uniform(-1, 1, (3, 4))
-            grower.learn(trees, (0.35 * effect @ right * 2.0 + noise)[:, :, None], 1.0)
+            shown = (0.35 * effect @ right * 2.0 + noise)[:, :, None]
+            grower.learn(trees, contrasts(shown), 1.0)
             near = np.minimum(np.abs(cut - 11), np.abs(end - 11)) <= 2
             asked.append(((trees.feature == 4) & near).mean())
         share[together] = np.mean(asked[100:])
@@ -288,7 +291,7 @@ def taught(effect, monotone=None, n_rounds=150):
             sign = np.where(np.arange(8) >> k & 1, 1.0, -1.0)
             signs = np.where(trees.goes_right[t, k, :16], 1.0, -1.0)
             gradients[t, :, 0] += (signs @ effect) * sign / 8
-        grower.learn(trees, gradients, 1.0)
+        grower.learn(trees, contrasts(gradients), 1.0)
     return grower
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.arrays import stacked
 from dpforest.forests.plan import BoostingPlan
 from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Price
@@ -15,7 +16,7 @@ from dpforest.privacy.desk import Desk
 from dpforest.privacy.gradients import GradientRelease, gradient_sums
 from dpforest.privacy.questions import QuestionChoices
 from dpforest.report.notes import Notes
-from dpforest.trees.deepening import Deepening
+from dpforest.trees.deepening import Deepening, contrasts
 from dpforest.trees.monotone import Monotone
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
@@ -40,13 +41,7 @@ class BoostedTrees:
     def stack(cls, rounds: list[BoostedTrees]) -> BoostedTrees:
         """All rounds as one; the leaves that shallower trees lack are 0."""
         trees = ObliviousTrees.stack([part.trees for part in rounds])
-        widest = max(part.values.shape[2] for part in rounds)
-        values = np.zeros((trees.n_trees, rounds[0].values.shape[1], widest), np.float32)
-        stop = 0
-        for part in rounds:
-            start, stop = stop, stop + part.trees.n_trees
-            values[start:stop, :, : part.values.shape[2]] = part.values
-        return cls(trees, values)
+        return cls(trees, stacked([part.values for part in rounds]))
 
     def __getitem__(self, which: slice) -> BoostedTrees:
         """Some of the trees."""
@@ -117,8 +112,9 @@ def boost(
         noise_of_hessians = release.deviation * loss.gradient_unit / loss.hessian_unit
         if loss.loss.gradients_add_up_to_zero:
             release = _centred(release)
-        grower.learn(trees, release.gradients, release.deviation)
-        deepening.learn(release.gradients, release.deviation)
+        together = contrasts(release.gradients)
+        grower.learn(trees, together, release.deviation)
+        deepening.learn(together, release.deviation)
         values = loss.loss.moves(leaf_values(release, plan))
         values = values if monotone is None else monotone.project(trees, values)
         if notes is not None:

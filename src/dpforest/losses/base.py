@@ -29,6 +29,8 @@ class Loss(ABC):
     """Writes the derivatives, as `derivatives` says; the constants come last."""
     clip_without_noise: ClassVar[float] = 2.0
     """The norm at which gradients are clipped where there is no noise to save: beyond all."""
+    constant_hessian: ClassVar[bool] = False
+    """Whether the Hessian of a record is 1, whatever its score."""
     gradients_add_up_to_zero: ClassVar[bool] = False
     """Whether the gradients of a record always do: then their mean is noise, and taken out."""
     learnt: ClassVar[float] = 0.8

@@ -12,6 +12,7 @@ from dpforest.losses.base import Norm, stairs
 class NumberRules:
     """The rules of the losses whose Hessians are all 1."""
 
+    constant_hessian: ClassVar[bool] = True
     learnt: ClassVar[float] = 0.95
     focus: ClassVar[float] = 4.0
     memory: ClassVar[float] = 0.95

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.arrays import Values
+from dpforest.arrays import Values, stacked
 from dpforest.report.law import Law
 from dpforest.report.noise_kernels import noise_step
 from dpforest.tables.routing import add_tree_values
@@ -107,19 +107,15 @@ class LeafNoise:
     @classmethod
     def stack(cls, rounds: Sequence[LeafNoise]) -> LeafNoise:
         """All rounds as one; the leaves that shallower trees lack are 0."""
-        widest = max((part.gains.shape[1] for part in rounds), default=1)
         if not rounds:
-            nothing = np.zeros((0, widest), np.float32)
+            nothing = np.zeros((0, 1), np.float32)
             return cls(nothing, nothing, *np.zeros((4, 0)))
-        gains, hessians = (
-            np.concatenate([np.pad(a, ((0, 0), (0, widest - a.shape[1]))) for a in arrays])
-            for arrays in ([p.gains for p in rounds], [p.hessians for p in rounds])
-        )
+        of_leaves = stacked([p.gains for p in rounds]), stacked([p.hessians for p in rounds])
         of_trees = zip(
             *((p.deviations, p.hessian_deviations, p.dampings, p.factors) for p in rounds),
             strict=True,
         )
-        return cls(gains, hessians, *map(np.concatenate, of_trees))
+        return cls(*of_leaves, *map(np.concatenate, of_trees))
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,10 @@ class Notes:
         And how far contrasts may be off for it: the less the model is the same for all, the more.
         """
         points = np.asfortranarray(draw_points(weights, POINTS, np.random.default_rng(0)))
-        counts = [np.bincount(points[:, j], minlength=len(w)) for j, w in enumerate(weights)]
+        # All bins of all features are numbered, so that one look counts them all.
+        first = np.cumsum([0, *map(len, weights)])
+        place = (points + first[:-1]).ravel()
+        counts = np.bincount(place, minlength=first[-1])
         n_outputs = loss.n_outputs
         scores = np.zeros((n_outputs, POINTS), np.float32)
         if self.start is not None:
@@ -197,13 +200,14 @@ class Notes:
             whole.append(max(float(hessians.mean()), 1e-12))
             relative = hessians / whole[-1]
             doubts.append(DOUBT * float(relative.std()))
-            sums = [np.bincount(points[:, j], relative, len(c)) for j, c in enumerate(counts)]
+            sums = np.bincount(place, relative.repeat(len(weights)), first[-1])
             # One point more, of the mean, for bins that were hardly met.
-            found.append([(s + 1.0) / (c + 1.0) for s, c in zip(sums, counts, strict=True)])
-            add_tree_values(each.trees, points, each.values, scores)
+            found.append((sums + 1.0) / (counts + 1.0))
+            if not loss.constant_hessian:
+                add_tree_values(each.trees, points, each.values, scores)
         # Where records' Hessians sink faster than those of points, points are not like records.
         unlike = np.log([each.whole for each in self.rounds]) - np.log(whole)
-        of_features = [np.stack(of_rounds, axis=1) for of_rounds in zip(*found, strict=True)]
+        of_features = np.split(np.stack(found, axis=1), first[1:-1])
         return of_features, np.asarray(np.hypot(doubts, unlike - unlike[:1]))
 
 

@@ -40,7 +40,8 @@ class Deepening:
     --------
     >>> deepening, rng = Deepening(2), np.random.default_rng(0)
     >>> leaves = np.array([1.0, -1.0, -1.0, 1.0])  # exclusive or: single answers tell nothing
-    >>> deepening.learn(9.0 * leaves[:, None] + rng.standard_normal((60, 4, 1)), 1.0)
+    >>> sums = 9.0 * leaves[:, None] + rng.standard_normal((60, 4, 1))
+    >>> deepening.learn(contrasts(sums), 1.0)
     >>> deepening.depth
     3
     """
@@ -51,11 +52,11 @@ class Deepening:
         self.structured = False
         self._forget()
 
-    def learn(self, gradients: Values, deviation: float) -> None:
-        """Take note of the released leaf sums of some trees, shape (trees, leaves, outputs)."""
-        n_trees, _, n_outputs = gradients.shape
-        squares = (contrasts(gradients) ** 2).sum(axis=(0, 2))
-        orders, noise = _orders(gradients.shape[1]), deviation**2
+    def learn(self, together: Values, deviation: float) -> None:
+        """Take note of what some trees released, as `contrasts`, (trees, leaves, outputs)."""
+        n_trees, n_leaves, n_outputs = together.shape
+        squares = (together**2).sum(axis=(0, 2))
+        orders, noise = _orders(n_leaves), deviation**2
         sizes = n_trees * n_outputs * np.bincount(orders, minlength=MAX_DEPTH + 1)
         self._energy *= MEMORY
         self._counts *= MEMORY

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpforest.arrays import stacked
+
 MAX_DEPTH = 8  # a leaf number is one byte
 
 
@@ -70,22 +72,10 @@ class ObliviousTrees:
     @classmethod
     def stack(cls, rounds: list[ObliviousTrees]) -> ObliviousTrees:
         """All trees of some rounds, shallower ones padded with levels that are not asked."""
-        deepest = max(trees.feature.shape[1] for trees in rounds)
-        padded = [trees._padded(deepest) for trees in rounds]
         return cls(
-            np.concatenate([trees.feature for trees in padded]),
-            np.concatenate([trees.goes_right for trees in padded]),
-            np.concatenate([trees.depth for trees in padded]),
-        )
-
-    def _padded(self, levels: int) -> ObliviousTrees:
-        missing = levels - self.feature.shape[1]
-        if not missing:
-            return self
-        return ObliviousTrees(
-            np.pad(self.feature, ((0, 0), (0, missing))),
-            np.pad(self.goes_right, ((0, 0), (0, missing), (0, 0))),
-            self.depth,
+            stacked([trees.feature for trees in rounds]),
+            stacked([trees.goes_right for trees in rounds]),
+            np.concatenate([trees.depth for trees in rounds]),
         )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

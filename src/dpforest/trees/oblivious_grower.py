@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from dpforest.arrays import Values
 from dpforest.trees.category_effects import CategoryEffects
 from dpforest.trees.cut_effects import CutEffects
-from dpforest.trees.deepening import contrasts
 from dpforest.trees.feature_pairs import MOST_FEATURES, FeaturePairs
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.ranges import ask_ranges, draw_ends, ends_of
@@ -129,9 +128,9 @@ class ObliviousGrower:
         """Take a question that was chosen: some levels of the trees ask one of the last ones."""
         self._chosen.append(question)
 
-    def learn(self, trees: ObliviousTrees, gradients: Values, deviation: float) -> None:
-        """Take note of the released leaf sums of some trees, shape (trees, leaves, outputs)."""
-        n_leaves, together = gradients.shape[1], contrasts(gradients)
+    def learn(self, trees: ObliviousTrees, together: Values, deviation: float) -> None:
+        """Take note of what some trees released, as `dpforest.trees.deepening.contrasts`."""
+        n_leaves = together.shape[1]
         # Right less left, level by level.
         contrast = -together[:, 1 << np.arange(trees.feature.shape[1])].swapaxes(0, 1)
         level_of = np.nonzero(self._bins.categorical[trees.feature])
@@ -272,5 +271,7 @@ class ObliviousGrower:
 
 def _with_neighbours(values: Values) -> Values:
     """Each cut with half of the cut before and of the one after it: their signals are alike."""
-    padded = np.pad(values, ((0, 0), (1, 1)))
-    return np.asarray(2.0 * values + padded[:, :-2] + padded[:, 2:])
+    both = 2.0 * values
+    both[:, 1:] += values[:, :-1]
+    both[:, :-1] += values[:, 1:]
+    return both

@@ -25,6 +25,7 @@ from dpforest.privacy.accounts.ledger import (
     Pure,
     Spend,
 )
+from dpforest.privacy.accounts.spends import Cost
 from dpforest.privacy.accounts.stages import Stage
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 
@@ -137,6 +138,26 @@ def test_shares_of_a_planned_mu_fit(epsilon, delta, weights):
 def test_control_a_mu_beyond_the_plan_is_refused():
     with pytest.raises(BudgetExceededError):
         ledger(1, 1e-6).debit(gauss(mu_for(1, 1e-6) * (1 + 1e-9)))
+
+
+@given(
+    st.one_of(st.floats(1e-12, 100), st.fractions(Fraction(1, 10**6), 50)),
+    st.sampled_from([0.0, 1e-300, 1e-12, 1e-6, 0.1]),
+    st.sampled_from([0.1, 0.9, 0.94, 0.949, 0.99, 1.0, 1.06]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_what_is_settled_quickly_is_within_the_budget(epsilon, delta, part, some_pure, some_delta):
+    stage = Stage("fit", epsilon, delta, Protection())
+    total = Cost(mu_squared=Fraction(part * mu_for(float(epsilon), delta)) ** 2)
+    if some_pure:
+        total += Cost({Fraction(stage.budget_epsilon) / 2: 1})
+    if some_delta:
+        total += Cost(delta=Fraction(delta) / 1000)
+    if stage._is_well_within(total):
+        assert stage._epsilon_of(total) <= stage.budget_epsilon
+    plain = part <= 0.94 and not some_pure and not some_delta
+    assert stage._is_well_within(total) or not plain
 
 
 def test_a_planned_sum_of_both_kinds_fits_without_dp_accounting():

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
@@ -256,6 +256,7 @@ class Cost:
         return ", ".join(shown) or "free"
 
 
+@lru_cache(maxsize=1024)
 def _cost_of_loss(loss: Loss) -> Cost:
     match loss:
         case Gaussian(mu):

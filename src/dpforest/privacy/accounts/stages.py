@@ -13,12 +13,13 @@ from fractions import Fraction
 from typing import Literal
 
 from dpforest.exceptions import BudgetExceededError
-from dpforest.privacy.accounts.accounting import gaussian_epsilon, mixture_epsilon
+from dpforest.privacy.accounts.accounting import gaussian_epsilon, mixture_epsilon, mu_for
 from dpforest.privacy.accounts.guarantee import pair
 from dpforest.privacy.accounts.protection import Protection
 from dpforest.privacy.accounts.spends import Amount, Branch, Cost, Entry, exact, rounded_up
 
 Kind = Literal["schema", "fit", "continued fit", "failed fit", "evaluation", "search"]
+CLEARLY = Fraction(9, 10)
 MODELS = ("fit", "continued fit", "search")  # stages that came to their end with a model
 
 
@@ -139,11 +140,21 @@ class Stage:
     def _affords(self, total: Cost) -> bool:
         if self.budget_epsilon == math.inf:
             return True
-        # The plain sum is quick and settles nearly every case without dp_accounting.
+        # What is quick comes first and settles nearly every case without dp_accounting.
         return (
-            self._sum_bound(total) <= self.budget_epsilon
+            self._is_well_within(total)
+            or self._sum_bound(total) <= self.budget_epsilon
             or self._epsilon_of(total) <= self.budget_epsilon
         )
+
+    def _is_well_within(self, total: Cost) -> bool:
+        """Whether all is Gaussian and clearly below the mu of the budget, which is rounded down."""
+        if total.pure or total.delta > self.budget_delta:
+            return False
+        below = math.nextafter(float(self.budget_epsilon), 0.0)
+        most = Fraction(mu_for(below, self._delta_left(total))) ** 2
+        # Near the edge the curve itself decides, so that what is printed never exceeds the budget.
+        return bool(total.mu_squared <= CLEARLY * most)
 
     def _epsilon_of(self, total: Cost) -> Amount:
         bound = self._sum_bound(total)
