@@ -83,11 +83,12 @@ def test_control_half_the_noise_in_a_forest_is_caught():
 
 
 def test_control_half_the_noise_in_the_flagship_is_caught():
+    # With so many records all is spent on the tree, and few fits see through its noise.
     estimator = PrivateForestClassifier(
-        epsilon=4.0, schema=SMALL_SCHEMA, n_estimators=1, max_depth=1, n_hint=5
+        epsilon=4.0, schema=SMALL_SCHEMA, n_estimators=1, max_depth=1, n_hint=3000
     )
     with with_noise_divided_by(2):
-        report = audit(estimator, pairs=ALONE, trials=10_000, random_state=0)
+        report = audit(estimator, pairs=ALONE, trials=4000, random_state=0)
     assert report.leaks
     assert report.mu_bound > report.claimed_mu
 

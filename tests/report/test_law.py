@@ -1,6 +1,7 @@
 """The law of bins: what goes together in records is found in released sums, and nothing else is."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -118,3 +119,18 @@ def test_a_fitted_forest_knows_that_two_features_are_copies(tmp_path):
     model.save(tmp_path / "m.dpforest")
     again = load_model(tmp_path / "m.dpforest").released_law
     np.testing.assert_array_equal(again.weights, model.released_law.weights)
+
+
+def test_a_law_is_kept_for_as_long_as_the_forest_is_the_same():
+    X = np.random.default_rng(0).random((400, 2))
+    features = NumericFeature("one", 0, 1), NumericFeature("other", 0, 1)
+    schema = Schema(features, Target("y", low=0, high=1))
+    options = {"schema": schema, "n_estimators": 20, "warm_start": True, "random_state": 0}
+    model = PrivateForestRegressor(**options).fit(X, X[:, 0])
+    law = model.released_law
+    assert model.released_law is law
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(model)).released_law.weights, law.weights
+    )
+    model.set_params(n_estimators=40).fit(X, X[:, 0])
+    assert not np.array_equal(model.released_law.weights, law.weights)

@@ -31,6 +31,7 @@ class ExplainedBoosting(ScoringBoosting):
     leaf_noise_: LeafNoise = fitted()
     total_weight_: float = fitted()
     _start_noise: DescentNoise | None = fitted()
+    _law_of: tuple[LeafNoise, Law] | None = None
 
     @property
     def released_shares(self) -> tuple[NDArray[np.float64], ...]:
@@ -39,10 +40,16 @@ class ExplainedBoosting(ScoringBoosting):
 
     @property
     def released_law(self) -> Law:
-        """How records spread over bins, all features together, as far as released numbers say."""
+        """How records spread over bins, all features together, as far as released numbers say.
+
+        It takes a second to find, so it is kept for as long as the forest is the same.
+        """
         noise = self.leaf_noise_
-        trees = self.forest_.trees[self._n_linear_trees :]
-        return law_of_leaves(trees, noise.hessians, noise.hessian_deviations, self.released_shares)
+        if self._law_of is None or self._law_of[0] is not noise:
+            trees = self.forest_.trees[self._n_linear_trees :]
+            released = noise.hessians, noise.hessian_deviations, self.released_shares
+            self._law_of = noise, law_of_leaves(trees, *released)
+        return self._law_of[1]
 
     def _keep_notes(self, notes: Notes, earlier: list[LeafNoise]) -> None:
         """Keep what explanations need; nothing here may fail, as the budget is spent."""

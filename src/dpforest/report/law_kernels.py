@@ -10,11 +10,12 @@ SAFE_DEVIATIONS = 3.0  # steps so small that noise hardly ever makes a leaf nega
 
 
 @njit(nogil=True, cache=True)
-def _cells(tree, chances, asked, codes, bit, cells):
+def _cells(tree, chances, asked, codes, bit, cells, taken):
     """Which features a tree asks, into which cell each bin falls, and the chance of cells.
 
     A cell is a row of answers to all questions of one feature. Returns the number of features;
-    ``bit`` says of each level which feature it asks, and which digit of the cell it sets.
+    ``bit`` says of each level which feature it asks, and which digit of the cell it sets; of
+    these cells nothing is ``taken`` yet.
     """
     feature, goes_right, depth = tree
     n_asked = 0
@@ -34,6 +35,7 @@ def _cells(tree, chances, asked, codes, bit, cells):
         asked[place, 1] += 1
     for place in range(n_asked):
         cells[place, : 1 << asked[place, 1]] = TINY
+        taken[place, : 1 << asked[place, 1]] = 0.0
         for b in range(codes.shape[1]):
             for z in range(cells.shape[2]):
                 cells[place, codes[place, b], z] += chances[asked[place, 0], b, z]
@@ -91,8 +93,7 @@ def latent_step(trees, sums, whole, variances, chance, weights, chances, members
     joint = np.zeros(n_classes)
     for t in range(feature.shape[0]):
         tree = feature[t], goes_right[t], depth[t]
-        n_asked = _cells(tree, chances, asked, codes, bit, cells)
-        taken[:] = 0.0
+        n_asked = _cells(tree, chances, asked, codes, bit, cells, taken)
         scale = 1.0 / chance
         if variances[t] > 0.0:
             scale = min(scale, SAFE_DEVIATIONS / np.sqrt(variances[t]))
