@@ -19,7 +19,7 @@ pytest test-data: export OPENBLAS_NUM_THREADS ?= 1
 
 test: lint pytest
 
-pytest: $(STAMPS)/test
+pytest: $(STAMPS)/kernels
 	$(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile
 
 test-data: $(STAMPS)/test
@@ -67,6 +67,11 @@ $(STAMPS)/package: pyproject.toml
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable .
 	mkdir -p $(STAMPS) && touch $@
+
+# Most kernels, compiled by one process while lint runs: those of the tests would each do it.
+$(STAMPS)/kernels: $(STAMPS)/test
+	$(BIN)/python -m dpforest.audit.fuzz --settings 30 > /dev/null
+	touch $@
 
 $(STAMPS)/test $(STAMPS)/spark $(STAMPS)/docs $(STAMPS)/bench: $(STAMPS)/package
 	$(BIN)/python -m pip install --quiet --group $(notdir $@)
