@@ -9,7 +9,7 @@ TINY = 1e-12  # no cell is impossible, so that nothing is divided by 0
 SAFE_DEVIATIONS = 3.0  # steps so small that noise hardly ever makes a leaf negative
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _cells(tree, chances, asked, codes, bit, cells, taken):
     """Which features a tree asks, into which cell each bin falls, and the chance of cells.
 
@@ -37,12 +37,13 @@ def _cells(tree, chances, asked, codes, bit, cells, taken):
         cells[place, : 1 << asked[place, 1]] = TINY
         taken[place, : 1 << asked[place, 1]] = 0.0
         for b in range(codes.shape[1]):
-            for z in range(cells.shape[2]):
-                cells[place, codes[place, b], z] += chances[asked[place, 0], b, z]
+            cell, chance = cells[place, codes[place, b]], chances[asked[place, 0], b]
+            for z in range(len(cell)):
+                cell[z] += chance[z]
     return n_asked
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _hand_out(leaf, mass, n_asked, bit, depth, weights, cells, joint, where, taken, members):
     """Hand what a leaf holds to the classes, by their chance to be there.
 
@@ -75,7 +76,7 @@ def _hand_out(leaf, mass, n_asked, bit, depth, weights, cells, joint, where, tak
             taken[place, where[place], z] += joint[z]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def latent_step(trees, sums, whole, variances, chance, weights, chances, members, counts):
     """Add to ``members[class]`` and ``counts[feature, bin, class]`` what classes hold of leaves.
 
@@ -107,6 +108,6 @@ def latent_step(trees, sums, whole, variances, chance, weights, chances, members
                 for z in range(n_classes):
                     taken[place, cell, z] /= cells[place, cell, z]
             for b in range(codes.shape[1]):
-                cell = codes[place, b]
+                held, chance_of, count = taken[place, codes[place, b]], chances[f, b], counts[f, b]
                 for z in range(n_classes):
-                    counts[f, b, z] += taken[place, cell, z] * chances[f, b, z]
+                    count[z] += held[z] * chance_of[z]
