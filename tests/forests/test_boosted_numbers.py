@@ -268,3 +268,17 @@ def test_sources_give_the_same_model(tmp_path):
         plain = regressor(**loss, **SMALL).fit(X, y)
         again = regressor(**loss, **SMALL).fit(stored, "y")
         np.testing.assert_array_equal(again.predict(X), plain.predict(X))
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_without_noise_nothing_but_a_constant_is_learnt_of_one(loss):
+    X = np.random.default_rng(0).random((200, 3))
+    forest = regressor(loss=loss, epsilon=math.inf).fit(X, np.full(200, 0.25))
+    np.testing.assert_allclose(forest.predict(X), 0.25, atol=0.03)  # of a range of 30
+
+
+def test_without_noise_what_only_ranges_of_two_features_tell_is_learnt():
+    X = np.random.default_rng(0).random((4000, 3))
+    y = 0.5 + 0.4 * np.sin(12 * X[:, 0]) * np.sin(12 * X[:, 1])
+    forest = regressor(epsilon=math.inf).fit(X[:3000], y[:3000])
+    assert forest.score(X[3000:], y[3000:]) > 0.88

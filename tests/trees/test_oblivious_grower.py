@@ -313,3 +313,16 @@ def test_features_that_a_model_follows_are_never_asked_for_a_range():
     hump = np.where(np.abs(np.arange(16) - 7.5) < 4, 3.0, -3.0)
     grower = taught(hump, monotone=np.array([True, False, False, False]))
     assert share_of_ranges(grower) == 0.0
+
+
+def test_without_noise_nothing_to_learn_is_no_trouble():
+    bins = FeatureBins(np.array([16, 16]), np.array([17, 17]), np.zeros(2, np.bool_))
+    weights = np.ones(15), np.ones(15)
+    rng = np.random.default_rng(0)
+    grower = ObliviousGrower(
+        bins, weights, rng, learnt=0.95, focus=4.0, memory=0.95, learnt_cuts=0.9, together=True
+    )
+    for _ in range(5):
+        trees = grower.draw(2, 2)
+        grower.learn(trees, np.zeros((2, 4, 1)), 0.0)
+    assert np.isfinite(grower.feature_shares).all()

@@ -213,11 +213,13 @@ def plan_boosting(
     rules, norm = loss.loss, loss.norm
     drawing = rules.learnt, rules.focus, rules.memory, rules.learnt_cuts
     if not purse.private:
-        per_round = min(asked.trees_per_round or 4, n_trees)
+        few = rules.together and n_records < MANY_RECORDS
+        per_round = min(asked.trees_per_round or (2 if few else 4), n_trees)
         way = min(max(ROOT_STEP * math.sqrt(max(n_records, 0.0)), 60.0), 300.0)
         rate = asked.learning_rate or min(way * per_round / n_trees, 1.5)
         shape = n_trees, per_round, asked.depth or 6, rate
-        return BoostingPlan(*shape, 1.0, 0.0, *drawing, deepening=asked.depth is None)
+        learning = {"deepening": asked.depth is None, "together": rules.together}
+        return BoostingPlan(*shape, 1.0, 0.0, *drawing, **learning)
     mu = purse.total * math.sqrt(tree_share)
     if purse.pure:
         # Laplace noise of deviation sqrt(2) T / epsilon is that of a Gaussian budget of this mu.

@@ -63,7 +63,9 @@ def plan_questions(purse: Purse, loss: Loss, n_records: float, n_features: int) 
         return NO_CHOICES
     large = n_records >= MANY_RECORDS
     if not purse.private:
-        return QuestionPlan(Fraction(0), 80, 5, 0.8) if large else QuestionPlan(Fraction(0), 300, 2)
+        if large:
+            return QuestionPlan(Fraction(0), 80, 5, 0.8)
+        return QuestionPlan(Fraction(0), 300, *((4, 1.0) if loss.together else (2, 0.6)))
     if large and n_features >= FEATURES_OF_LARGE_TABLES:
         return QuestionPlan(Fraction(1, 10), 80, levels=5, asking=0.8, wait=True)
     if not large and n_features >= loss.many_features:

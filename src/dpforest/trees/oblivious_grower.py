@@ -19,6 +19,7 @@ CUT_FOCUS = 2.0  # the power of a cut's signal with which it is drawn
 QUESTIONS = 16  # of a feature, among which one is chosen
 KEPT = 8  # of the questions that were chosen, the last
 PAIRS_IN_RANGES = 3.0  # trees ask pairs that act together, which do more than any two
+UNTOLD, TINY = 0.05, 1e-30  # where there is no noise, of what is shown: no curve tells it all
 FEW_CATEGORIES = 3  # one against the rest up to here; random halves beyond
 
 
@@ -137,6 +138,8 @@ class ObliviousGrower:
         asked = trees.feature[level_of], trees.goes_right[level_of]
         self._effects.learn(*asked, contrast.swapaxes(0, 1)[level_of], n_leaves, deviation)
         self._noise, self._depth = deviation**2, trees.feature.shape[1]
+        if self._cuts is not None and deviation == 0.0:
+            self._noise = max(UNTOLD * float((contrast**2).mean()), TINY)
         net = (contrast**2).mean(axis=2) - self._noise
         for known in (self._signal, self._times_asked, self._cut_signal, self._times_cut):
             known *= self._memory
