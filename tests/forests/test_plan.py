@@ -225,6 +225,18 @@ def test_more_budget_does_not_lead_a_model_of_numbers_further_than_its_records_c
         assert steps[-1] <= 2.2 * math.sqrt(n) * (1 + 1e-9)
 
 
+def test_without_noise_many_classes_go_further_and_numbers_go_by_small_rounds():
+    purse, plans = BUDGETS["none"], {}
+    for loss in (Logistic(), Softmax(26), Squared()):
+        on = on_grid(loss, purse, purse.price(Fraction(1)), steps=1)
+        plans[loss] = plan_boosting(purse, Fraction(1), on, 16_000.0, 16, True, Asked())
+    classes, many, numbers = plans.values()
+    assert total_step(many) > 1.5 * total_step(classes)
+    assert total_step(numbers) == pytest.approx(total_step(classes))
+    assert numbers.together
+    assert numbers.trees_per_round < classes.trees_per_round
+
+
 # One rule
 
 

@@ -23,7 +23,6 @@ ONE_RULE, ONE_RULE_OF_FEW, ONE_RULE_OF_CLASSES = 25.0, 50.0, 20.0  # with less, 
 FEW_FEATURES, MOST_RULED_CLASSES = 6, 10
 PURE_RULE = 30.0  # how much more signal there may be where trees have Laplace noise
 MANY_RECORDS = 100_000  # from here on a look at all bins takes long
-ROOT_STEP = 0.7  # of the number of records, how far a model without noise goes
 VERY_MANY_RECORDS = 1_000_000  # from here on a round costs time that small rounds would double
 LONG_WAY = 400.0  # beyond, three trees a round go too far at a time
 LAPLACE_SIGNAL = 0.158  # what a unit of pure epsilon is worth next to a unit of mu, in the rules
@@ -215,7 +214,7 @@ def plan_boosting(
     if not purse.private:
         few = rules.together and n_records < MANY_RECORDS
         per_round = min(asked.trees_per_round or (2 if few else 4), n_trees)
-        way = min(max(ROOT_STEP * math.sqrt(max(n_records, 0.0)), 60.0), 300.0)
+        way = min(max(rules.root_step * math.sqrt(max(n_records, 0.0)), 60.0), 300.0)
         rate = asked.learning_rate or min(way * per_round / n_trees, 1.5)
         shape = n_trees, per_round, asked.depth or 6, rate
         learning = {"deepening": asked.depth is None, "together": rules.together}

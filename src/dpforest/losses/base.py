@@ -47,6 +47,9 @@ class Loss(ABC):
     small_rounds: ClassVar[bool] = False
     """Whether many rounds of few trees pay: long ways stay stable then."""
 
+    root_step: ClassVar[float] = 0.7
+    """How far a model without noise goes, in units of the root of the number of records."""
+
     @property
     def n_outputs(self) -> int:
         """Scores of a record."""

@@ -50,6 +50,7 @@ class Softmax(Loss):
     focus: ClassVar[float] = 2.0
     memory: ClassVar[float] = 0.95
     learnt_cuts: ClassVar[float] = 0.9
+    root_step: ClassVar[float] = 1.2  # each of many classes has a part of the way
     small_rounds: ClassVar[bool] = True
 
     n_classes: int
