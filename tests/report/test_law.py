@@ -134,3 +134,14 @@ def test_a_law_is_kept_for_as_long_as_the_forest_is_the_same():
     )
     model.set_params(n_estimators=40).fit(X, X[:, 0])
     assert not np.array_equal(model.released_law.weights, law.weights)
+
+
+def test_nothing_of_a_law_stays_under_the_ledger_of_the_next_fit():
+    X = np.random.default_rng(0).random((400, 2))
+    features = NumericFeature("one", 0, 1), NumericFeature("other", 0, 1)
+    schema = Schema(features, Target("y", low=0, high=1))
+    model = PrivateForestRegressor(schema=schema, n_estimators=20, random_state=0)
+    law = model.fit(X, X[:, 0]).released_law
+    assert law.weights.tobytes() in pickle.dumps(model)
+    model.fit(X[::-1] ** 2, X[:, 1])
+    assert law.weights.tobytes() not in pickle.dumps(model)

@@ -31,7 +31,7 @@ class ExplainedBoosting(ScoringBoosting):
     leaf_noise_: LeafNoise = fitted()
     total_weight_: float = fitted()
     _start_noise: DescentNoise | None = fitted()
-    _law_of: tuple[LeafNoise, Law] | None = None
+    _kept_law_: tuple[LeafNoise, Law] | None = None  # a name that the next fit forgets
 
     @property
     def released_shares(self) -> tuple[NDArray[np.float64], ...]:
@@ -45,11 +45,11 @@ class ExplainedBoosting(ScoringBoosting):
         It takes a second to find, so it is kept for as long as the forest is the same.
         """
         noise = self.leaf_noise_
-        if self._law_of is None or self._law_of[0] is not noise:
+        if self._kept_law_ is None or self._kept_law_[0] is not noise:
             trees = self.forest_.trees[self._n_linear_trees :]
             released = noise.hessians, noise.hessian_deviations, self.released_shares
-            self._law_of = noise, law_of_leaves(trees, *released)
-        return self._law_of[1]
+            self._kept_law_ = noise, law_of_leaves(trees, *released)
+        return self._kept_law_[1]
 
     def _keep_notes(self, notes: Notes, earlier: list[LeafNoise]) -> None:
         """Keep what explanations need; nothing here may fail, as the budget is spent."""

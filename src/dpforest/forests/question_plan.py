@@ -65,7 +65,9 @@ def plan_questions(purse: Purse, loss: Loss, n_records: float, n_features: int) 
     if not purse.private:
         if large:
             return QuestionPlan(Fraction(0), 80, 5, 0.8)
-        return QuestionPlan(Fraction(0), 300, *((4, 1.0) if loss.together else (2, 0.6)))
+        # Numbers learn which cuts to draw as well: with variety among candidates, all may ask.
+        levels, asking = (4, 1.0) if loss.together else (2, 0.6)
+        return QuestionPlan(Fraction(0), 300, levels, asking)
     if large and n_features >= FEATURES_OF_LARGE_TABLES:
         return QuestionPlan(Fraction(1, 10), 80, levels=5, asking=0.8, wait=True)
     if not large and n_features >= loss.many_features:

@@ -46,7 +46,6 @@ class Loss(ABC):
     """Of the budget for trees, what choosing costs."""
     small_rounds: ClassVar[bool] = False
     """Whether many rounds of few trees pay: long ways stay stable then."""
-
     root_step: ClassVar[float] = 0.7
     """How far a model without noise goes, in units of the root of the number of records."""
 

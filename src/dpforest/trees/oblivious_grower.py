@@ -19,7 +19,8 @@ CUT_FOCUS = 2.0  # the power of a cut's signal with which it is drawn
 QUESTIONS = 16  # of a feature, among which one is chosen
 KEPT = 8  # of the questions that were chosen, the last
 PAIRS_IN_RANGES = 3.0  # trees ask pairs that act together, which do more than any two
-UNTOLD, TINY = 0.05, 1e-30  # where there is no noise, of what is shown: no curve tells it all
+UNTOLD = 0.05  # of what is shown without noise, what no curve tells
+TINY = 1e-30  # where nothing is shown at all, nothing is divided by 0
 FEW_CATEGORIES = 3  # one against the rest up to here; random halves beyond
 
 
