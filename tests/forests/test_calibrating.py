@@ -10,6 +10,7 @@ from dpforest import NumericFeature, PrivateForestClassifier, Schema, Target, lo
 from dpforest.forests import calibrating
 from dpforest.forests.calibrating import calibration_share, factor_of
 from dpforest.forests.plan import Purse
+from dpforest.losses import Logistic
 from dpforest.privacy.confidence import Confidence
 
 LABEL = "how much surer than right the model is"
@@ -93,11 +94,29 @@ def test_a_linear_model_that_is_all_there_is_is_calibrated_too():
     assert abs(excess(model, X, y)) < 0.03
 
 
-def test_the_factor_follows_the_excess_within_limits():
-    found = Confidence(-30.0, 60.0, 0.0)
-    assert factor_of(found, 1_000.0) == pytest.approx(2**0.5)
-    assert factor_of(found._replace(excess=30.0), 1_000.0) == pytest.approx(2**-0.5)
+@pytest.mark.parametrize("times", [0.75, 1.0, 1.1, 1.5, 2.0, 2.5])
+def test_scores_that_are_too_small_by_a_factor_get_it(times):
+    honest = np.random.default_rng(0).normal(0, 2, 100_000)
+    told, doubled, right = (
+        Logistic().predictions((part * np.abs(honest))[None], clipped=True)[:, 1].sum()
+        for part in (1 / times, 2 / times, 1)
+    )
+    found = Confidence(told - right, doubled - told, 0.0)
+    assert np.log2(factor_of(found, len(honest)) / times) == pytest.approx(0.0, abs=0.2)
+
+
+def test_the_factor_is_that_of_the_excess_within_limits():
+    found = Confidence(-60.0, 60.0, 0.0)
+    assert factor_of(found, 1_000.0) == pytest.approx(2.0)
+    assert factor_of(found._replace(excess=60.0), 1_000.0) == pytest.approx(0.5)
     assert factor_of(found._replace(excess=900.0), 1_000.0) == 0.5
     assert factor_of(found._replace(excess=-900.0), 1_000.0) == 8.0
     # A gain that drowned in noise is no reason for an absurd step.
     assert factor_of(found._replace(gain=-50.0), 1_000.0) <= 8.0
+
+
+def test_what_may_be_noise_is_not_heard_and_what_stands_out_is():
+    noisy = Confidence(-10.0, 20.0, 20.0)
+    assert factor_of(noisy, 1_000.0) < 1.05
+    assert factor_of(noisy._replace(gain=200.0, excess=-100.0), 1_000.0) > 1.25
+    assert factor_of(noisy._replace(gain=100.0, excess=-250.0), 1_000.0) > 5.0

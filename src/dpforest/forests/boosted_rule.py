@@ -25,7 +25,6 @@ from dpforest.privacy.desk import Desk
 from dpforest.report.noise_runs import DescentNoise
 
 CALIBRATION_SHARE = Fraction(6, 100)  # of what is left for a rule that was tried
-TYPICAL_EXCESS_OF_RULES = 0.2  # margins are small, where a rule is nearly always right
 
 
 class RuledBoosting(WeighingClassifier, CalibratedBoosting):
@@ -63,7 +62,7 @@ class RuledBoosting(WeighingClassifier, CalibratedBoosting):
         held = self._monotone().project(rule.trees, rule.values)
         self._keep_only(BoostedTrees(rule.trees, held))
         if trial:
-            self._calibrate(desk, purse.price(aside), TYPICAL_EXCESS_OF_RULES)
+            self._calibrate(desk, purse.price(aside))
         return Fraction(0)
 
     def _all_that_is_left(self, purse: Purse, share: Fraction) -> Price:

@@ -7,6 +7,7 @@ budget asks for it, once, at the end. A factor leaves the most probable class as
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -22,8 +23,9 @@ from dpforest.privacy.desk import Desk
 FEWEST_RECORDS = 1_000.0  # with fewer, the model knows its records too well to be judged by them
 MOST_SHARE = Fraction(2, 100)  # of the budget
 WANTED, WORST = 0.005, 0.03  # noise in the mean excess: what is paid for, and when it is no use
-TYPICAL_EXCESS = 0.05  # of a forest, before anything is known
+TYPICAL_DOUBLINGS = 0.25  # that scores need, before anything is known
 LEAST_GAIN = 0.02  # of the mean probability, when scores are doubled
+BEND = 4 / 3  # little is taken for less: the records that judge are those that were learnt from
 MOST_HALVINGS, MOST_DOUBLINGS = 1.0, 3.0
 
 
@@ -44,11 +46,11 @@ def calibration_share(purse: Purse, n_records: float) -> Fraction:
     return share if wanted < MOST_SHARE * Fraction(WORST / WANTED) ** 2 else Fraction(0)
 
 
-def factor_of(found: Confidence, n_records: float, typical: float = TYPICAL_EXCESS) -> float:
+def factor_of(found: Confidence, n_records: float) -> float:
     """What scores are to be multiplied by, so that the model is as sure as it is right.
 
-    Doubling the scores gains so much; what noise may have done, next to a typical excess, is left
-    out.
+    Doubling the scores gains so much; what noise may have done, next to how often scores are
+    doubled or halved typically, or to what was found if that is more, is left out.
 
     Examples
     --------
@@ -57,10 +59,13 @@ def factor_of(found: Confidence, n_records: float, typical: float = TYPICAL_EXCE
     >>> round(factor_of(Confidence(-50.0, 50.0, 1e9), 1_000.0), 6)
     1.0
     """
-    expected = (typical * n_records) ** 2
-    heard = expected / (expected + found.deviation**2)
-    doublings = -heard * found.excess / max(found.gain, LEAST_GAIN * n_records)
-    return float(2.0 ** np.clip(doublings, -MOST_HALVINGS, MOST_DOUBLINGS))
+    gain = max(found.gain, LEAST_GAIN * n_records)
+    doublings, doubt = -found.excess / gain, found.deviation / gain
+    if abs(doublings) < 1.0:
+        doublings = math.copysign(abs(doublings) ** BEND, doublings)
+    typical = max(TYPICAL_DOUBLINGS, abs(doublings))
+    heard = typical**2 / (typical**2 + doubt**2)
+    return float(2.0 ** np.clip(heard * doublings, -MOST_HALVINGS, MOST_DOUBLINGS))
 
 
 class CalibratedBoosting(BoostedForest):
@@ -77,16 +82,16 @@ class CalibratedBoosting(BoostedForest):
         aside = share * calibration_share(purse, self.total_weight_ / desk.steps)
         super()._boost(desk, rng, share - aside, before)
         if aside:
-            self._calibrate(desk, purse.price(aside), TYPICAL_EXCESS)
+            self._calibrate(desk, purse.price(aside))
 
-    def _calibrate(self, desk: Desk, price: Price, typical: float) -> None:
+    def _calibrate(self, desk: Desk, price: Price) -> None:
         """Ask how much surer than right the model is, and multiply its scores accordingly."""
         assert isinstance(price, Gaussian)
         if self.plan_ == NO_TREES:  # the scores are not yet those of the model
             desk.start_scores(self._loss().n_outputs)
             desk.add_to_scores(self.forest_.trees, self.forest_.values)
         found = confidence_sums(desk, price)
-        self._multiply_scores(factor_of(found, self.total_weight_, typical))
+        self._multiply_scores(factor_of(found, self.total_weight_))
 
     def _multiply_scores(self, factor: float) -> None:
         """Post-processing: the values of leaves, and what is known of the noise in them."""
