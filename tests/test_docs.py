@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from importlib import import_module
 
 import pytest
@@ -103,6 +104,12 @@ def resolves(name: str) -> bool:
     return False
 
 
+@cache
+def python_files() -> frozenset[str]:
+    """Every file of ours with code."""
+    return frozenset(str(path) for part in ROOT.glob("[!.]*/") for path in part.rglob("*.py"))
+
+
 @pytest.mark.parametrize("page", EVERY_PAGE)
 def test_names_and_files_that_a_page_mentions_exist(page):
     text = (ROOT / page).read_text(encoding="utf-8")
@@ -111,8 +118,8 @@ def test_names_and_files_that_a_page_mentions_exist(page):
         "dpforest.fish",
     }
     assert [name for name in sorted(names) if not resolves(name)] == []
-    files = {str(path) for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
     told = set(re.findall(r"`((?:\w+/)*\w+\.py)`", text))
+    files = python_files()
     assert [name for name in sorted(told) if not any(f.endswith(f"/{name}") for f in files)] == []
 
 

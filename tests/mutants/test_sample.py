@@ -1,6 +1,7 @@
 """The planted bugs: every one applies, and a sample of them is caught; `make mutants` runs all."""
 
 import ast
+from functools import cache
 
 import pytest
 
@@ -10,6 +11,14 @@ from tests.mutants.planted import ROOT, all_mutants
 MUTANTS = all_mutants()
 
 
+@cache
+def source_of(path):
+    """The text of a file, and what Python makes of it."""
+    text = path.read_text(encoding="utf-8")
+    return text, ast.dump(ast.parse(text))
+
+
+@cache
 def names_of(path):
     """The functions of a test file, and the methods of its classes."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -18,9 +27,8 @@ def names_of(path):
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_every_mutant_applies_and_names_its_tests(mutant):
-    source = (ROOT / mutant.path).read_text(encoding="utf-8")
-    changed = mutant.applied_to(source)
-    assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(source))
+    source, meaning = source_of(ROOT / mutant.path)
+    assert ast.dump(ast.parse(mutant.applied_to(source))) != meaning
     assert mutant.breaks
     assert "\n" not in mutant.breaks
     assert mutant.tests
