@@ -495,6 +495,7 @@ ERRORS = {
     "text among numbers": (["text.csv"], "'age'"),
     "unknown class": (["class.csv"], "y"),
     "ragged rows": (["ragged.csv"], "as many cells"),
+    "a longer first row": (["longer.csv"], "as many cells"),
     "not UTF-8": (["latin.csv"], "UTF-8"),
     "no header": (["headless.csv"], "first line must name the columns"),
     "empty file": (["empty.csv"], "no column"),
@@ -509,7 +510,9 @@ def broken(folder):
     whole = (folder / "census.csv").read_text(encoding="utf-8")
     (folder / "ragged.csv").write_text(whole + f"{SECRET}," * 30 + "\n", encoding="utf-8")
     (folder / "latin.csv").write_bytes(whole.replace("north", "nörd").encode("latin-1"))
-    rows = whole.split("\n", 1)[1]
+    header, rows = whole.split("\n", 1)
+    longer = rows.replace("\n", f",{SECRET}\n", 1)
+    (folder / "longer.csv").write_text(f"{header}\n{longer}", encoding="utf-8")
     (folder / "headless.csv").write_text(SECRET + rows, encoding="utf-8")
     (folder / "empty.csv").write_text("", encoding="utf-8")
     (folder / "damaged.parquet").write_bytes((folder / "census.parquet").read_bytes()[:500])

@@ -1,5 +1,6 @@
 """Tables in whichever data frame library is installed: pandas, else polars, else pyarrow."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from io import BytesIO
@@ -41,7 +42,12 @@ def read_csv(
         import pandas as pd
 
         types = dict.fromkeys(text_columns, "str") | dict.fromkeys(number_columns, "float64")
-        return pd.read_csv(path, sep=separator, dtype=types, keep_default_na=False, na_values=[""])
+        how: dict[str, Any] = {"sep": separator, "dtype": types, "keep_default_na": False}
+        with warnings.catch_warnings():
+            # Of a longer first row, pandas would make an index and move the cells of all others;
+            # told not to, it would cut that row off, with a warning.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(path, na_values=[""], index_col=False, **how)
     if backend == "polars":
         import polars as pl
 
