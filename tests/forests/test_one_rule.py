@@ -80,10 +80,12 @@ def test_with_nothing_to_learn_it_says_the_most_frequent_class():
 
 
 def test_three_classes_are_told_by_two_of_them():
+    """Mean of 10 fits; a rule cannot tell the tenth that is neither."""
     X = draw(900)
     y = np.select([X[:, 0] < 0.45, X[:, 0] > 0.55], ["no", "yes"], "maybe")
-    forest = fit(X, y, THREE)
-    assert forest.score(X, y) > 0.8
+    forests = [fit(X, y, THREE, random_state=s) for s in range(10)]
+    assert np.mean([forest.score(X, y) for forest in forests]) > 0.8
+    forest = forests[0]
     probabilities = forest.predict_proba(X)
     assert_array_equal(forest.classes_[probabilities.argmax(axis=1)], forest.predict(X))
     assert probabilities.sum(axis=1) == pytest.approx(np.ones(900))

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +43,7 @@ from dpforest import (
 )
 from dpforest.records import private_file
 from dpforest.tables import streams
+from dpforest.tables.encode import Encoding
 from dpforest.tables.sources import as_source
 
 N, BLOCK = 1_100, 300
@@ -201,6 +202,23 @@ def source_of_kind(kind, table, tmp_path):
         frame = pl.from_pandas(table.drop(columns="not read")).lazy()
         return frame.filter(pl.col("age") < 80), table[table["age"] < 80]
     return ds.dataset([arrow(table).slice(0, 700), arrow(table).slice(700)]), table
+
+
+@pytest.mark.parametrize("other", [(), ("A",)], ids=["numbers", "a text more"])
+def test_no_folder_changes_how_the_name_of_another_is_read(tmp_path, other):
+    """Arrow would find one type for all: `01` and `1` are one value, or two if there is an `A`."""
+    for name in ("01", "1", *other):
+        (tmp_path / f"id={name}").mkdir()
+        pq.write_table(pa.table({"x": [0.5]}), tmp_path / f"id={name}" / "part.parquet")
+    source = ParquetTable(tmp_path)
+    assert source.types["id"] == "category"
+    read = [value for batch in source.batches(["id", "x"]) for value in batch["id"].to_pylist()]
+    assert read == ["01", "1", *other]
+    year = Schema((NumericFeature("id", 0, 9),))
+    one, two = (
+        Encoding.from_schema(year).bins(batch) for batch in islice(source.batches(["id"]), 2)
+    )
+    assert (one == two).all()
 
 
 @pytest.mark.parametrize("persons", [False, True], ids=["records", "persons"])

@@ -33,7 +33,7 @@ from dpforest.forests.plan import (
 )
 from dpforest.forests.question_plan import plan_questions
 from dpforest.losses import Loss
-from dpforest.privacy.accounts.spends import Gaussian, Price
+from dpforest.privacy.accounts.spends import Gaussian, Price, exact
 from dpforest.privacy.counts import total_weight
 from dpforest.privacy.desk import Desk
 from dpforest.report.notes import Notes
@@ -89,6 +89,7 @@ class BoostedForest(MonotoneBoosting):
     def _train(self, desk: Desk, rng: np.random.Generator) -> None:
         """Count the records, choose bins, and release the trees; or go on with more trees."""
         self._check_monotone()
+        self._delta_aside_ = Fraction(0)
         before: BoostedTrees | None = getattr(self, "forest_", None)
         share = Fraction(1)
         if before is None:
@@ -103,23 +104,27 @@ class BoostedForest(MonotoneBoosting):
         """Make one rule all of the model where that tells most; returns the share left."""
         return share
 
+    def _purse(self) -> Purse:
+        """The budget, but for the delta that another way of spending it may have cost."""
+        delta = exact(self.delta, "delta") - getattr(self, "_delta_aside_", 0)
+        return Purse(float(self.epsilon), float(delta))
+
     def _count(self, desk: Desk) -> Fraction:
         """Pay for a number of records; returns the share left."""
-        purse = Purse(float(self.epsilon), float(self.delta))
         left = Fraction(1)
         self.n_records_ = self._number_of_records(desk)
         if self.n_hint is None and not desk.count_is_public:
             left -= COUNT_SHARE
         self.total_weight_ = self.n_records_
         if desk.has_weights:
-            found = total_weight(desk, purse.price(COUNT_SHARE))
+            found = total_weight(desk, self._price_of_count())
             self.total_weight_ = min(max(found, FEWEST_RECORDS), self.n_records_)
             left -= COUNT_SHARE
         return left
 
     def _prepare(self, desk: Desk, left: Fraction) -> Fraction:
         """Pay for bins and for a look at the target; returns the share left."""
-        purse = Purse(float(self.epsilon), float(self.delta))
+        purse = self._purse()
         facts, target = (purse, self.n_records_, self.n_features_in_), self.schema_.target
         n_classes = 0 if target is None else len(target.classes or ())
         look = bin_share(*facts, n_classes) / 2
@@ -130,10 +135,10 @@ class BoostedForest(MonotoneBoosting):
         return left - bins.n_looks * look - self._look_at_target(desk, purse)
 
     def _price_of_count(self) -> Price:
-        return Purse(float(self.epsilon), float(self.delta)).price(COUNT_SHARE)
+        return self._purse().price(COUNT_SHARE)
 
     def _worth(self) -> Worth:
-        purse, (gaussian, pure) = Purse(float(self.epsilon), float(self.delta)), self._least_signals
+        purse, (gaussian, pure) = self._purse(), self._least_signals
         if purse.pure:
             return super()._worth()._replace(least=pure)
         count_noise = 1.0 / math.sqrt(COUNT_SHARE)
@@ -147,13 +152,9 @@ class BoostedForest(MonotoneBoosting):
         before: BoostedTrees | None,
     ) -> None:
         """Spend the share on a linear start and on trees."""
-        purse = Purse(float(self.epsilon), float(self.delta))
-        asked = Asked(
-            n_trees=_unless_auto(self.n_estimators),
-            trees_per_round=_unless_auto(self.trees_per_round),
-            depth=_unless_auto(self.max_depth),
-            learning_rate=_unless_auto(self.learning_rate),
-        )
+        purse = self._purse()
+        shape = self.n_estimators, self.trees_per_round, self.max_depth, self.learning_rate
+        asked = Asked(*[_unless_auto(asked_for) for asked_for in shape])
         self._clipped = purse.private
         start = before
         if before is None:
@@ -187,7 +188,7 @@ class BoostedForest(MonotoneBoosting):
         n_grown: int,
     ) -> None:
         """Spend the share on trees, on top of a linear start and of trees grown before."""
-        purse = Purse(float(self.epsilon), float(self.delta))
+        purse = self._purse()
         questions = plan_questions(purse, self._loss(), self.total_weight_, self.n_features_in_)
         for_choices, share = share * questions.share, share * (1 - questions.share)
         loss = on_grid(self._loss(), purse, purse.price(share), steps=1)

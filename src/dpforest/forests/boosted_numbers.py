@@ -93,7 +93,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
 
         Answers that are means are straightened in the end (`dpforest.forests.straightening`).
         """
-        purse = Purse(float(self.epsilon), float(self.delta))
+        purse = self._purse()
         straight = NOT_STRAIGHTENED
         if isinstance(self._lowered, Squared):
             straight = plan_straightening(purse, self.total_weight_ / desk.steps)

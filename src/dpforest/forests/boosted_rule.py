@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpforest.forests.base import COUNT_SHARE
 from dpforest.forests.binning import public_bins
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.calibrating import CalibratedBoosting
@@ -19,11 +20,14 @@ from dpforest.forests.one_rule import (
     try_rule,
 )
 from dpforest.forests.plan import Purse, is_for_one_rule
+from dpforest.forests.two_ways import Ways
 from dpforest.privacy.accounts.accounting import pure_beside
-from dpforest.privacy.accounts.spends import Gaussian, Price, Pure
+from dpforest.privacy.accounts.set_aside import SetAside
+from dpforest.privacy.accounts.spends import Gaussian, Price, Pure, Spend
 from dpforest.privacy.desk import Desk
 from dpforest.report.noise_runs import DescentNoise
 
+OTHER_WAY = "the way that the noisy count did not take"
 CALIBRATION_SHARE = Fraction(6, 100)  # of what is left for a rule that was tried
 
 
@@ -39,10 +43,14 @@ class RuledBoosting(WeighingClassifier, CalibratedBoosting):
         """By public facts and the noisy number of records, or after a trial of a rule."""
         if not self._may_be_one_rule(desk):
             return share
-        purse = Purse(float(self.epsilon), float(self.delta))
+        purse = self._purse()
         facts = self.n_records_ / desk.steps, self.n_features_in_, len(self.schema_.classes)
         trial = trial_share(purse, *facts)
-        if not trial and not is_for_one_rule(purse, *facts):
+        alone = not trial and is_for_one_rule(purse, *facts)
+        if not (self._is_held or desk.count_is_public or self.n_hint is not None):
+            share -= self._set_delta_aside(desk, purse, alone=alone)
+            purse = self._purse()
+        if not trial and not alone:
             return share
         self._keep_bins(public_bins(self.schema_))
         desk.encode(self.encoding_, by_feature=True)
@@ -65,17 +73,36 @@ class RuledBoosting(WeighingClassifier, CalibratedBoosting):
             self._calibrate(desk, purse.price(aside))
         return Fraction(0)
 
+    def _set_delta_aside(self, desk: Desk, purse: Purse, *, alone: bool) -> Fraction:
+        """Debit the delta of the way that the noisy count did not take; returns a share to keep.
+
+        ``docs/privacy/boosted.md`` (The choice of a rule) has the proof.
+        """
+        n_features, n_classes = self.n_features_in_, len(self.schema_.classes)
+        ways = Ways.of(purse, n_features, n_classes, COUNT_SHARE)
+        aside = ways.delta_aside(self.n_records_ / desk.steps, alone=alone)
+        if not aside:
+            return Fraction(0)
+        desk.ledger.debit(Spend.of(OTHER_WAY, "set aside", SetAside(aside)))
+        self._delta_aside_ = aside
+        return ways.dearer_count(self._purse())
+
+    @property
+    def _is_held(self) -> bool:
+        """Whether a shared budget or a search has set Gaussian noise aside for the fit."""
+        return self.budget is not None or getattr(self, "_cap", None) is not None
+
     def _all_that_is_left(self, purse: Purse, share: Fraction) -> Price:
         """A pure price, which buys a choice more than a Gaussian one of the same epsilon and delta.
 
-        Where a shared budget or a search has set Gaussian noise aside for the fit, a Gaussian one.
+        A fit that is held to Gaussian noise pays a Gaussian one.
         """
-        held = self.budget is not None or getattr(self, "_cap", None) is not None
-        if held and not purse.pure:
+        if self._is_held and not purse.pure:
             return Gaussian(purse.total * math.sqrt(share))
         stage = self.ledger_.stages[-1]
-        epsilon, delta = Fraction(stage.budget_epsilon), float(stage.budget_delta)
+        epsilon = Fraction(stage.budget_epsilon)
         if not stage.total.mu_squared:
             return Pure(epsilon - stage.total.epsilon)
+        delta = float(stage.budget_delta - stage.total.delta)
         shares = CHOICE_SHARE, 1 - CHOICE_SHARE
         return Pure(pure_beside(stage.total.mu, epsilon, delta, shares))

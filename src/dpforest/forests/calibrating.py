@@ -78,7 +78,7 @@ class CalibratedBoosting(BoostedForest):
         share: Fraction,
         before: BoostedTrees | None,
     ) -> None:
-        purse = Purse(float(self.epsilon), float(self.delta))
+        purse = self._purse()
         aside = share * calibration_share(purse, self.total_weight_ / desk.steps)
         super()._boost(desk, rng, share - aside, before)
         if aside:

@@ -130,11 +130,18 @@ def is_for_one_rule(purse: Purse, n_records: float, n_features: int, n_classes: 
     Of few features there are few signed sums, so that all are among the candidates; of more than
     two classes a rule tells two. ``n_records`` is over the steps between neighbours.
     """
-    if not purse.private or n_classes > MOST_RULED_CLASSES:
-        return False
+    return purse.private and n_records * purse.total < most_signal_of_a_rule(
+        purse, n_features, n_classes
+    )
+
+
+def most_signal_of_a_rule(purse: Purse, n_features: int, n_classes: int) -> float:
+    """The signal from which on a model is no single rule."""
+    if n_classes > MOST_RULED_CLASSES:
+        return 0.0
     most = ONE_RULE if n_features > FEW_FEATURES else ONE_RULE_OF_FEW
     most = most if n_classes == 2 else ONE_RULE_OF_CLASSES
-    return n_records * purse.total < most * (PURE_RULE if purse.pure else 1.0)
+    return most * (PURE_RULE if purse.pure else 1.0)
 
 
 def has_little_signal(purse: Purse, n_records: float, n_features: int) -> bool:

@@ -155,7 +155,8 @@ class ParquetTable(ArrowSource):
     Parameters
     ----------
     path : str or path
-        A file, or a folder of files; names of folders like ``year=2024`` are a column ``year``.
+        A file, or a folder of files; names of folders like ``year=2024`` are a column ``year`` of
+        texts, which spell numbers where the schema declares some.
 
     Examples
     --------
@@ -182,8 +183,9 @@ class ParquetTable(ArrowSource):
         if not self.path.exists():
             raise FileNotFoundError(f"{self.path}: there is no such file or folder")
         try:
-            dataset = ds.dataset(self.path, format="parquet", partitioning="hive")
-        except (OSError, ValueError) as error:
+            found = ds.dataset(self.path, format="parquet", partitioning="hive")
+            dataset = ds.dataset(self.path, format="parquet", partitioning=_of_texts(found))
+        except (OSError, ValueError, TypeError) as error:
             raise SchemaError(
                 f"{self.path} cannot be read as Parquet ({type(error).__name__}): expected a whole "
                 "Parquet file, or a folder of such files and no others"
@@ -211,6 +213,19 @@ class ParquetTable(ArrowSource):
 
     def __repr__(self) -> str:
         return f"ParquetTable({str(self.path)!r})"
+
+
+def _of_texts(found: Any) -> Any:
+    """The columns that names of folders are, as texts: Arrow would find a type over all folders.
+
+    One folder more could then change how the others are read.
+    """
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    keys = (ds.get_partition_keys(file.partition_expression) for file in found.get_fragments())
+    names = dict.fromkeys(name for of_file in keys for name in of_file)
+    return ds.partitioning(pa.schema([(name, pa.string()) for name in names]), flavor="hive")
 
 
 def _columns_of(file: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 from dpforest.privacy.accounts.accounting import mu_of_discrete_gaussian
 from dpforest.privacy.accounts.bounded_range import BoundedRange
+from dpforest.privacy.accounts.set_aside import SetAside
 from dpforest.privacy.accounts.spends import Amount, Approximate, Gaussian, Pure, exact
 from dpforest.privacy.accounts.trainings import Training
 from dpforest.privacy.accounts.tree_sampling import TreeSampling
@@ -238,7 +239,7 @@ class Public:
 
 Mechanism = (
     DiscreteLaplace | DiscreteGaussian | Selection | BoundedRange | Threshold
-    | OfTree | AsPrinted | Public | Training
+    | OfTree | AsPrinted | Public | Training | SetAside
 )  # fmt: skip
 _BY_NAME: dict[str, type[Mechanism]] = {kind.__name__: kind for kind in get_args(Mechanism)}
 
