@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binom
 from sklearn import metrics
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from dpforest import (
@@ -308,6 +309,8 @@ def test_labels_that_are_no_classes_are_refused():
 def test_odd_models_are_refused():
     with pytest.raises(TypeError, match="answers batches"):
         evaluate(MatrixForestPredictor(), X, TWO, epsilon=1.0)
+    with pytest.raises(TypeError, match="answers batches"):
+        evaluate(make_pipeline(MatrixForestPredictor()), X, TWO, epsilon=1.0)
     with pytest.raises(ValueError, match="train it first"):
         evaluate(LogisticRegression(), X, TWO, epsilon=1.0)
     with pytest.raises(SchemaError, match="bounds of the target are not known"):

@@ -50,6 +50,15 @@ def test_auto_pays_for_a_count_and_a_hint_saves_it(census):
 
 
 @pytest.mark.parametrize("voting", VOTING)
+def test_an_answer_does_not_depend_on_other_records(voting, census):
+    """Or an evaluation would be of another model when one record is added."""
+    forest = make(census, voting=voting, leaves="counts").fit(census.X, census.y)
+    np.testing.assert_array_equal(
+        forest.predict(census.X[:500])[1:], forest.predict(census.X[1:500])
+    )
+
+
+@pytest.mark.parametrize("voting", VOTING)
 def test_every_rule_of_voting_learns(voting):
     rng = np.random.default_rng(0)
     X = rng.random((2_000, 2))

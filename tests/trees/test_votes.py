@@ -8,6 +8,7 @@ from dpforest.trees.votes import (
     VOTING,
     Prior,
     class_shares,
+    coins_of_rows,
     draw_classes,
     leaf_votes,
     lean_to_prior,
@@ -58,10 +59,12 @@ def test_empty_leaves_draw_uniform_shares():
 def test_draws_follow_the_probabilities():
     """Each share within 4.5 standard errors; false alarm rate below 1e-4, fixed seed."""
     p = np.array([0.2, 0.5, 0.3])
-    drawn = draw_classes(np.tile(p, (20_000, 1)), np.random.default_rng(5))
+    rows = np.arange(20_000)
+    coins = coins_of_rows(np.stack([rows % 256, rows // 256], axis=1).astype(np.uint8), key=5)
+    drawn = draw_classes(np.tile(p, (20_000, 1)), coins)
     shares = np.bincount(drawn, minlength=3) / 20_000
     assert (np.abs(shares - p) < 4.5 * np.sqrt(p * (1 - p) / 20_000)).all()
-    certain = draw_classes(np.array([[0.0, 1.0, 0.0]] * 50), np.random.default_rng(0))
+    certain = draw_classes(np.array([[0.0, 1.0, 0.0]] * 50), coins[:50])
     assert (certain == 1).all()
 
 

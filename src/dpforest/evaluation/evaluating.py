@@ -9,6 +9,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from dpforest.evaluation.asking import ask_of_classes, ask_of_numbers
 from dpforest.evaluation.results import Evaluation
@@ -162,7 +163,8 @@ def bounds_of(model: Any, bounds: tuple[float, float] | None) -> tuple[float, fl
 
 
 def _refuse_batches(model: Any) -> None:
-    if isinstance(model, MatrixForestPredictor):
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if isinstance(last, MatrixForestPredictor):
         raise TypeError(
             "a MatrixForestPredictor answers batches, so what it says of a record depends on the "
             "others: evaluate a MatrixForestClassifier instead"

@@ -29,7 +29,7 @@ from dpforest.trees.growers import (
 )
 from dpforest.trees.pruning import largest_share, most_confident_nodes, prune
 from dpforest.trees.rules import random_depth, random_trees
-from dpforest.trees.votes import VOTING, Voting, draw_classes, leaf_votes
+from dpforest.trees.votes import VOTING, Voting, coins_of_rows, draw_classes, leaf_votes
 
 
 class RandomDecisionForestClassifier(WeighingLeaves, VotingForest):
@@ -141,12 +141,15 @@ class RandomDecisionForestClassifier(WeighingLeaves, VotingForest):
 
     @also_of_sources
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class with the most votes, or a random draw when voting is probabilistic."""
+        """The class with the most votes, or a random draw when voting is probabilistic.
+
+        The draw for a record follows from its bins and the seed, not from its place in the table.
+        """
         if self.voting != "probabilistic":
             return super().predict(X)
         structure, _ = self._seeds(skip=0)
-        rng = np.random.default_rng(structure)
-        return np.asarray(self.classes_[draw_classes(self.predict_proba(X), rng)])
+        coins = coins_of_rows(self._bins(X), int(np.random.default_rng(structure).integers(2**63)))
+        return np.asarray(self.classes_[draw_classes(self.predict_proba(X), coins)])
 
     def _check(self, groups: Any) -> None:
         super()._check(groups)

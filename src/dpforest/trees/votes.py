@@ -175,8 +175,27 @@ def normalise(votes: Values) -> Values:
     return alike
 
 
-def draw_classes(probabilities: Values, rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_classes(probabilities: Values, coins: Values) -> NDArray[np.int64]:
     """One class a row, drawn with the row's probabilities (probabilistic averaging)."""
-    thresholds = rng.random((len(probabilities), 1))
-    below = (np.cumsum(probabilities, axis=1) <= thresholds).sum(axis=1)
+    below = (np.cumsum(probabilities, axis=1) <= coins[:, None]).sum(axis=1)
     return np.asarray(np.minimum(below, probabilities.shape[1] - 1))
+
+
+def coins_of_rows(bins: NDArray[np.uint8], key: int) -> Values:
+    """A number from 0 to 1 for each row, as if drawn: it follows from the row and the key alone.
+
+    Whatever other rows are asked about in the same call. The mixing is that of splitmix64.
+
+    Examples
+    --------
+    >>> bins = np.array([[1, 2], [2, 1], [1, 2]], np.uint8)
+    >>> coins_of_rows(bins, 7).round(2).tolist()
+    [0.56, 0.39, 0.56]
+    """
+    mixed = np.full(len(bins), key, np.uint64)
+    for column in bins.T:
+        mixed = mixed + column + np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        mixed ^= mixed >> np.uint64(31)
+    return np.asarray((mixed >> np.uint64(11)) * 2.0**-53)
