@@ -214,6 +214,17 @@ def test_gaussian_batches(data, mode, voting):
         model.predict(data[0][:41])
 
 
+def test_a_forked_process_answers_nothing_new(data, monkeypatch):
+    """It would spend the same budget again, and nobody would know."""
+    model = make(epsilon_per_batch=0.5).fit(*data)
+    known = model.predict(data[0][:40])
+    monkeypatch.setattr("dpforest.forests.matrix_predictor.os.getpid", lambda: -1)
+    np.testing.assert_array_equal(model.predict(data[0][:40]), known)
+    with pytest.raises(TypeError, match="in the process that trained it"):
+        model.predict(data[0][:41])
+    assert model.ledger_.epsilon == 0.5
+
+
 def test_a_fit_that_failed_keeps_no_records(data, monkeypatch):
     fresh, refitted = make(), make().fit(*data)
     with pytest.raises(TypeError, match="private records"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,8 +46,8 @@ PRIOR_SHARE = Fraction(1, 10)  # of a batch's epsilon, for the class totals that
 
 KEPT_IN_ONE_PLACE = (
     "a fitted MatrixForestPredictor holds the private records and their budget, so it is neither "
-    "saved nor pickled nor copied: keep it in one place, or train a MatrixForestClassifier to have "
-    "a model"
+    "saved nor pickled nor copied, and answers in the process that trained it: keep it in one "
+    "place, or train a MatrixForestClassifier to have a model"
 )
 _ONE_BATCH_AT_A_TIME = threading.RLock()
 
@@ -121,6 +122,7 @@ class MatrixForestPredictor(MatrixForest):
 
     _desk: Desk = fitted()
     _answered: dict[bytes, NDArray[np.float64]] = fitted()
+    _process: int = fitted()
 
     def _train(self, desk: Desk, rng: np.random.Generator) -> None:
         """Keep the records and grow the trees; releases nothing, spends nothing."""
@@ -129,11 +131,12 @@ class MatrixForestPredictor(MatrixForest):
         self._grow(plan, rng)
         self._answered = {}
         self._desk = desk
+        self._process = os.getpid()
 
     def _forget(self) -> None:
         """Drop an earlier fit, and with it the records."""
         super()._forget()
-        for name in {"_desk", "_answered"} & vars(self).keys():
+        for name in {"_desk", "_answered", "_process"} & vars(self).keys():
             delattr(self, name)
 
     def votes(self, X: Any) -> NDArray[np.float64]:
@@ -142,6 +145,8 @@ class MatrixForestPredictor(MatrixForest):
         batch = hashlib.sha256(np.ascontiguousarray(bins).tobytes()).digest()
         with _ONE_BATCH_AT_A_TIME:
             if batch not in self._answered:
+                if os.getpid() != self._process:  # a fork is a copy that nobody asked for
+                    raise TypeError(KEPT_IN_ONE_PLACE)
                 self._answered[batch] = self._answer(bins)
                 self._tell()
             return self._answered[batch].copy()

@@ -568,6 +568,15 @@ def test_together_takes_the_later_of_two_copies():
         assert Ledger.together(*pair).epsilon == book.epsilon
 
 
+def test_together_forgets_no_reason_of_either_copy():
+    book = ledger(2.0)
+    book.debit(pure(0.5))
+    void = Ledger.from_dict(book.to_dict())
+    void.void("records were read without payment")
+    for pair in ((void, book), (book, void)):
+        assert Ledger.together(*pair).guarantee is None
+
+
 def test_together_refuses_what_cannot_be_added():
     book = ledger()
     book.debit(pure(0.25))

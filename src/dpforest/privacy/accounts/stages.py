@@ -187,7 +187,14 @@ def each_once(stages: Iterable[Stage]) -> list[Stage]:
                 f"two ledgers tell the same {stage.kind} differently, expected copies of one "
                 "account: keep one object for the records, and add up its latest ledger"
             )
-        found[stage.identity] = stage if known.begins(stage) else known
+        later = stage if known.begins(stage) else known
+        # What either copy says against the guarantee holds of both.
+        found[stage.identity] = replace(
+            later,
+            voided=tuple(dict.fromkeys(known.voided + stage.voided)),
+            remarks=tuple(dict.fromkeys(known.remarks + stage.remarks)),
+            reproducible_noise=known.reproducible_noise or stage.reproducible_noise,
+        )
     return list(found.values())
 
 
