@@ -23,6 +23,7 @@ from dpforest import (
 )
 from dpforest.report.importances import importances_of
 from dpforest.report.moving_kernels import moved_scores
+from dpforest.tables.routing import add_tree_values
 from dpforest.trees.unfolding import leaf_table, unfold
 
 FEATURES = (
@@ -231,3 +232,19 @@ def test_one_tree_cannot_be_told_from_noise():
     X, y, _ = table(500)
     model = fitted(MedianForestClassifier, y, X, n_estimators=1)
     assert not importances_of(model._explained()).value.any()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_noise_runs_spread_as_far_as_a_model_of_random_labels(n_classes):
+    """Few features, many rounds: a model of nothing else than noise and chance."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((3_000, 3)), rng.integers(0, n_classes, 3_000)
+    features = tuple(NumericFeature(f"x{j}", 0, 1) for j in range(3))
+    schema = Schema(features, Target(classes=tuple(range(n_classes))))
+    model = PrivateForestClassifier(schema=schema, random_state=0).fit(X, y)
+    bins, spreads = np.asfortranarray(model._bins(X)), []
+    for forest in (model.forest_, model.noise_forest()):
+        scores = np.zeros((forest.values.shape[1], len(X)), np.float32)
+        add_tree_values(forest.trees, bins, forest.values, scores)
+        spreads.append(scores.std(axis=1).mean())
+    assert 0.8 < spreads[1] / spreads[0] < 1.4

@@ -168,6 +168,15 @@ def table_layouts(table):
     return [table, np.asfortranarray(table), frozen, wide, table[::-1][::-1], table.tolist()]
 
 
+def test_what_a_masked_array_masks_is_missing():
+    encoding = Encoding.from_schema(Schema((NumericFeature("a", 0, 1), NumericFeature("b", 0, 1))))
+    values, mask = np.array([[0.2, 0.9], [0.7, 0.1]]), np.array([[True, False], [False, True]])
+    found = encoding.bins(np.ma.masked_array(values, mask))
+    np.testing.assert_array_equal(found, encoding.bins(np.where(mask, np.nan, values)))
+    with pytest.raises(SchemaError, match="missing labels"):
+        encode_labels(np.ma.masked_array([0, 1], [False, True]), (0, 1))
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i1", "u2", "i4", "i8", "u8", "?"])
 def test_number_arrays_of_every_type_and_layout(dtype):
     table = np.random.default_rng(0).integers(0, 2 if dtype == "?" else 100, (50, 3)).astype(dtype)

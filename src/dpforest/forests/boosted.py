@@ -168,7 +168,11 @@ class PrivateForestClassifier(RuledBoosting):
         return 1 if n_classes == 2 else n_classes
 
     def _chance(self) -> Chance:
-        return Chance(1.0 if len(self.classes_) == 2 else 2.0 / len(self.classes_))
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            return Chance(1.0)
+        # A class has 2 / K of the Hessian of all; half the gradients are clipped, as at the start.
+        return Chance(2.0 / n_classes, answered=1.0 / n_classes)
 
     def _loss(self) -> Loss:
         n_classes = len(self.schema_.classes)

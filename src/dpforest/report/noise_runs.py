@@ -195,11 +195,14 @@ class Chance:
         where they are not, so that all tell of errors.
     near : float, default=0.0
         The share of the targets that are nearer to their mean than that.
+    answered : float, default=1.0
+        Where there is no spread: how much of an error the gradients tell, relative to the Hessian.
     """
 
     variance: float
     spread: float | None = None
     near: float = 0.0
+    answered: float = 1.0
 
     def of_residuals(self, scores: NDArray[np.float32], errors: Values) -> tuple[float, float]:
         """The variance of a gradient, and the share of gradients that tell of errors.
@@ -223,7 +226,7 @@ class Chance:
         (1.0, 0.02)
         """
         if self.spread is None:
-            return self.variance, 1.0
+            return self.variance, self.answered
         square = self.spread**2 - float(scores.var()) + 2.0 * float((errors**2).mean())
         square = max(square, 0.0)
         return min(square, self.variance), max(1.0 - square, self.near, LEAST_HEARD)

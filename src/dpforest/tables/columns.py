@@ -161,6 +161,11 @@ def as_array(data: Any, label: str, *, exact: bool = False) -> Array:
     is then itself or the nearest double, which is what it means anyway (but see `as_column` for
     `exact`). If not, NumPy's common type would turn numbers into texts: it is left as it is.
     """
+    if isinstance(data, np.ma.MaskedArray):
+        # NumPy would take what is below the mask.
+        below, mask = np.array(data, dtype=object), np.ma.getmaskarray(data)
+        below[mask] = None
+        data = below
     try:
         array = np.asarray(data)
         kept = "iub" if exact else NUMBER_KINDS
