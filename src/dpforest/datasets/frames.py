@@ -42,12 +42,18 @@ def read_csv(
         import pandas as pd
 
         types = dict.fromkeys(text_columns, "str") | dict.fromkeys(number_columns, "float64")
-        how: dict[str, Any] = {"sep": separator, "dtype": types, "keep_default_na": False}
         with warnings.catch_warnings():
             # Of a longer first row, pandas would make an index and move the cells of all others;
             # told not to, it would cut that row off, with a warning.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(path, na_values=[""], index_col=False, **how)
+            return pd.read_csv(
+                path,
+                sep=separator,
+                dtype=types,
+                keep_default_na=False,
+                na_values=[""],
+                index_col=False,
+            )
     if backend == "polars":
         import polars as pl
 

@@ -171,7 +171,7 @@ class PrivateForestClassifier(RuledBoosting):
         n_classes = len(self.classes_)
         if n_classes == 2:
             return Chance(1.0)
-        # A class has 2 / K of the Hessian of all; half the gradients are clipped, as at the start.
+        # A class has 2 / K of the Hessian of all, and about half of the gradients are clipped.
         return Chance(2.0 / n_classes, answered=1.0 / n_classes)
 
     def _loss(self) -> Loss:

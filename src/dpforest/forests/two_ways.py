@@ -52,9 +52,9 @@ class Ways:
         Twice the distance beyond which the noise of the count lies with that probability at most:
         a discrete Gaussian is beyond k deviations with probability exp(-k^2 / 2) at most.
         """
-        hair = float(HAIR) * self.purse.delta
+        log_of_hair = math.log(HAIR) + math.log(self.purse.delta)  # the product may be 0
         deviation = ROUNDED_UP / (self.purse.total * math.sqrt(self.count_share))
-        return self.most + 2.0 * deviation * math.sqrt(-2.0 * math.log(hair))
+        return self.most + 2.0 * deviation * math.sqrt(-2.0 * log_of_hair)
 
     def delta_aside(self, noisy: float, *, alone: bool) -> Fraction:
         """What the way not taken may have cost: 0 where there is one way only.
