@@ -75,7 +75,13 @@ def test_a_rule_at_a_gaussian_price_loses_no_more_than_is_claimed(
 @pytest.mark.parametrize(("neighbors", "persons"), [case[:2] for case in CASES[::2]])
 def test_a_trial_of_a_rule_loses_no_more_than_is_claimed(monkeypatch, neighbors, persons, kept):
     """Whether the rule is kept, and all that is left pays for it, or trees follow."""
-    monkeypatch.setattr(boosted_rule, "is_nearly_always_right", lambda found: kept)
+    asked = boosted_rule.is_any_rule_seldom_wrong
+
+    def answer(*known):
+        asked(*known)
+        return kept
+
+    monkeypatch.setattr(boosted_rule, "is_any_rule_seldom_wrong", answer)
     forest = model(neighbors, persons, 1e-6, n_hint=900)
     report = replay(forest, *tables(neighbors, persons), common=4)
     assert report.holds, str(report)

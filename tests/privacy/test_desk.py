@@ -34,8 +34,8 @@ from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.strategies import Identity
 from dpforest.privacy.median_splits import choose_median_splits, middle_of_target
 from dpforest.privacy.populations import Cells, OwnLeaves
+from dpforest.privacy.rule_choice import Allowed, choose_rule, count_errors_beyond, count_right
 from dpforest.privacy.rule_choice import Rule as ChosenRule
-from dpforest.privacy.rule_choice import choose_rule, count_right
 from dpforest.privacy.workloads import Question, answer_workloads, class_totals
 from dpforest.records.local import LocalStore
 from dpforest.records.statistics import LeafClassCounts, RecordCount
@@ -128,6 +128,9 @@ VERBS = {
     "count_right": lambda desk, kind: count_right(
         desk, SCALES, 2, ChosenRule(1, 0, 0, 1), PRICES[kind]
     ),
+    "count_errors_beyond": lambda desk, kind: count_errors_beyond(
+        desk, SCALES, 2, Allowed(4.0, 9.0), PRICES[kind]
+    ),
     "class_counts": lambda desk, kind: class_counts(desk, 2, PRICES[kind]),
     "total_weight": lambda desk, kind: total_weight(desk, PRICES[kind]),
     "leaf_counts": lambda desk, kind: leaf_counts(desk, leaves(DISJOINT)),
@@ -151,7 +154,8 @@ VERBS = {
     ),
 }
 NO_VERBS = {  # they release nothing, or are asked by verbs that paid
-    "answer_by_node", "choose_strategies", "pay_for_choices", "pay_for_noise", "noise_within",
+    "answer_by_node", "choose_strategies", "pay_for_choices", "pay_for_counts", "pay_for_noise",
+    "noise_within",
 }  # fmt: skip
 ROOMS = ("counts", "errors", "gradients", "leaves", "median_splits", "greedy_splits", "workloads",
          "tree_payments", "rule_choice", "confidence")  # fmt: skip

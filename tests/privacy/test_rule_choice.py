@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from dpforest.privacy.accounts.bounded_range import BoundedRange
 from dpforest.privacy.accounts.mechanisms_used import DiscreteLaplace, Selection
 from dpforest.privacy.accounts.spends import Gaussian, Pure
-from dpforest.privacy.rule_choice import MEASURE, Rule, choose_rule, count_right, rules_of
+from dpforest.privacy.rule_choice import (
+    MEASURE,
+    Allowed,
+    Rule,
+    choose_rule,
+    count_errors_beyond,
+    count_right,
+    errors_beyond,
+    rules_of,
+)
 from dpforest.records.blocks import Block
 from dpforest.records.scale_counts import ScaleCounts
 from dpforest.records.shards import total_of
@@ -74,6 +83,23 @@ def test_counts_of_right_and_wrong_have_noise_for_the_steps(recorded_desk, prote
     assert made.sensitivity % steps == 0
 
 
+def test_errors_beyond_have_noise_for_the_steps(recorded_desk, protected, paid_before_read):
+    """On a grid, of which a record moves at most the steps of 1: what is drawn is rounded down."""
+    protection, steps = protected
+    desk = recorded_desk(protection)
+    allowed = Allowed(math.pi, 1.5)
+    found = count_errors_beyond(desk, SCALES, 2, allowed, Pure(TENTH))
+    (made,) = desk.made()
+    assert isinstance(made, DiscreteLaplace)
+    assert made.scale / made.sensitivity == 10
+    grid, left = divmod(int(made.sensitivity), steps)
+    assert left == 0
+    exact = errors_beyond(SCALES, desk.total(ScaleCounts(SCALES, 2)), allowed)
+    assert [list(call.numbers) for call in desk.draws.calls] == [[math.floor(grid * exact)]]
+    assert found.values[0] * grid == math.floor(grid * exact)
+    paid_before_read(desk)
+
+
 def worlds(n_classes):
     features = FeatureBins(np.array([3, 3]), np.array([4, 5]), np.array([False, True]))
     return Scales.drawn(features, (None, None), n_classes, np.random.default_rng(1))
@@ -99,6 +125,39 @@ def test_a_record_more_adds_0_or_1_to_every_utility(seed, n_classes):
         cells = alone.sum(axis=2).argmax(axis=1)
         told = np.where(cells[rules[0]] <= rules[1], rules[2], rules[3])
         assert (own == (told == block.target[i])).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.integers(0, 80), st.floats(0.0, 0.5), st.floats(-9.0, 9.0))
+def test_a_record_more_changes_errors_beyond_by_1_at_most(seed, n, rare, most):
+    """Tables of which one class is rare, or is not there; one record taken out at a time."""
+    scales, rng = worlds(2), np.random.default_rng(seed)
+    bins = np.column_stack([rng.integers(0, 4, n + 1), rng.integers(0, 5, n + 1)])
+    target = np.where(rng.random(n + 1) < rare, 1, 0).astype(np.int32)
+    target[0] = rng.integers(0, 2)
+    block = Block(np.asfortranarray(bins.astype(np.uint8)), target)
+    statistic = ScaleCounts(scales, 2)
+    whole = total_of(statistic, block)
+    for i in range(min(n + 1, 12)):
+        less = whole - total_of(statistic, block.rows(slice(i, i + 1)))
+        for allowed in (Allowed(most, 0.0), Allowed(9.0, most)):
+            some, all_ = (errors_beyond(scales, counts, allowed) for counts in (less, whole))
+            assert abs(all_ - some) <= 1
+
+
+def test_errors_beyond_by_hand():
+    """A hundred records, some of the second class; the first feature tells all but the wrong."""
+    scales = worlds(2)
+
+    def beyond(wrong, second):
+        bins, target = np.zeros((100, 2), np.uint8), np.zeros(100, np.int32)
+        target[:second], bins[: second - wrong, 0] = 1, 3
+        counts = total_of(ScaleCounts(scales, 2), Block(bins, target))
+        return errors_beyond(scales, counts, Allowed(most=6.0, fewer=15.0))
+
+    assert [beyond(wrong, 30) for wrong in (0, 5, 6, 8)] == [-6, -1, 0, 2]
+    # Of one class nearly all: however few errors there are, hardly any can be saved.
+    assert [beyond(0, 20), beyond(4, 20), beyond(0, 4), beyond(4, 4)] == [-5, -1, 11, 15]
 
 
 def test_rules_are_all_there_and_share_the_measure_of_their_kind():

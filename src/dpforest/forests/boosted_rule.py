@@ -14,10 +14,9 @@ from dpforest.forests.calibrating import CalibratedBoosting
 from dpforest.forests.class_weights import WeighingClassifier
 from dpforest.forests.one_rule import (
     CHOICE_SHARE,
-    is_nearly_always_right,
+    is_any_rule_seldom_wrong,
     release_rule,
     trial_share,
-    try_rule,
 )
 from dpforest.forests.plan import Purse, is_for_one_rule
 from dpforest.forests.two_ways import Ways
@@ -58,7 +57,8 @@ class RuledBoosting(WeighingClassifier, CalibratedBoosting):
         price, aside = None, CALIBRATION_SHARE * (share - trial)
         if trial:
             share -= trial
-            if not is_nearly_always_right(try_rule(desk, *known, purse.price(trial), rng)):
+            asked = purse.price(trial), rng, self.n_records_
+            if not is_any_rule_seldom_wrong(desk, *known, *asked):
                 return share
             price = purse.price(share - aside)
         share -= self._look_at_target(desk, purse)

@@ -16,20 +16,26 @@ from numpy.typing import NDArray
 
 from dpforest.arrays import Values
 from dpforest.forests.boosting import BoostedTrees
-from dpforest.forests.plan import FEW_FEATURES, ONE_RULE_OF_FEW, Purse
+from dpforest.forests.plan import FEW_FEATURES, Purse, most_signal_of_a_rule
 from dpforest.losses.logistic import clipped_score
 from dpforest.privacy.accounts.spends import Gaussian, Price, Pure
 from dpforest.privacy.desk import Desk, Released
-from dpforest.privacy.rule_choice import Rule, choose_rule, count_right
+from dpforest.privacy.rule_choice import (
+    Allowed,
+    Rule,
+    choose_rule,
+    count_errors_beyond,
+    count_right,
+)
 from dpforest.trees.scales import Scales
 from dpforest.trees.structure import FeatureBins
 
 CHOICE_SHARE = Fraction(9, 10)  # of what a rule costs; the rest counts how often it is right
 SUREST = 0.99
-TRIAL_SIGNAL = 60.0  # that is enough to find a rule which is nearly always right
-MOST_TRIAL = Fraction(1, 4)  # of the budget
-MOST_TRIED_SIGNAL = 400.0  # with more, trees tell more than any rule
-NEARLY_ALWAYS = 0.92
+TRIAL_SIGNAL = 20.0  # that tells a twentieth of the records from noise
+LEAST_TRIED_SIGNAL, MOST_TRIED_SIGNAL = 40.0, 400.0  # with more, trees tell more than any rule
+SELDOM = 0.06  # of the records, that a rule may be wrong for
+FEWER = 0.15  # of the records, by which its errors are to be fewer than those of one class
 TYPICAL_MARGIN = 0.5  # of a sum, where a single feature has 1
 
 
@@ -67,41 +73,43 @@ def release_rule(
 
 
 def trial_share(purse: Purse, n_records: float, n_features: int, n_classes: int) -> Fraction:
-    """The share of the budget for a trial, whether some rule is nearly always right.
+    """The share of the budget for a trial, whether some rule is seldom wrong.
 
-    With few features and some signal, trees would blur such a rule for a while yet. ``n_records``
-    is over the steps between neighbours. Under Gaussian noise, for two classes.
+    A line or trees would blur such a rule for a while yet. ``n_records`` is over the steps between
+    neighbours. Under Gaussian noise, for two classes.
 
     Examples
     --------
     >>> trial_share(Purse(1.0, 1e-6), 1_000.0, 4, 2), trial_share(Purse(1.0, 1e-6), 1e4, 4, 2)
-    (Fraction(16, 249), Fraction(0, 1))
+    (Fraction(1, 140), Fraction(0, 1))
     """
-    if not purse.private or purse.pure or n_features > FEW_FEATURES or n_classes > 2:
+    if not purse.private or purse.pure or n_classes > 2:
         return Fraction(0)
     signal = n_records * purse.total
-    if not ONE_RULE_OF_FEW <= signal <= MOST_TRIED_SIGNAL:
+    least = max(most_signal_of_a_rule(purse, n_features, n_classes), LEAST_TRIED_SIGNAL)
+    if not least <= signal <= MOST_TRIED_SIGNAL:
         return Fraction(0)
-    return min(Fraction((TRIAL_SIGNAL / signal) ** 2).limit_denominator(400), MOST_TRIAL)
+    return Fraction((TRIAL_SIGNAL / signal) ** 2).limit_denominator(400)
 
 
-def try_rule(
+def is_any_rule_seldom_wrong(
     desk: Desk,
     bins: FeatureBins,
     shares: tuple[Values | None, ...],
     n_classes: int,
     price: Price,
     rng: np.random.Generator,
-) -> Released:
-    """Choose a rule, and count how often it is right and wrong; parameters as in `release_rule`."""
-    scales, half = Scales.drawn(bins, shares, n_classes, rng), part_of(price, Fraction(1, 2))
-    return count_right(desk, scales, n_classes, choose_rule(desk, scales, n_classes, half), half)
+    n_records: float,
+) -> bool:
+    """Whether a forest could hardly do better than a rule; parameters as in `release_rule`.
 
-
-def is_nearly_always_right(found: Released) -> bool:
-    """Whether so few records speak against a rule that a forest could hardly do better."""
-    right, wrong = found.values.tolist()
-    return bool(right > 0 and wrong <= (1.0 - NEARLY_ALWAYS) * (right + wrong))
+    Of many features only rules of single ones count: where a sum tells nearly all, so does a line,
+    and of thousands of sums some tell more of few records than of others. One class for all is
+    no such rule, however frequent: it says nothing of the others. ``n_records`` is noisy.
+    """
+    scales = Scales.drawn(bins, shares, n_classes, rng, sums=len(bins) <= FEW_FEATURES)
+    allowed = Allowed(SELDOM * n_records, FEWER * n_records)
+    return bool(count_errors_beyond(desk, scales, n_classes, allowed, price).values[0] <= 0)
 
 
 def part_of(price: Price, share: Fraction) -> Price:

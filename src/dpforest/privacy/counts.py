@@ -41,7 +41,7 @@ def total_weight(desk: Desk, price: Price) -> float:
     steps by at most the number of them.
     """
     label = "sum of the sample weights, in units of their bound"
-    noise, grid = _pay(desk, label, price, cells=1)
+    noise, grid = pay_for_counts(desk, label, price, cells=1)
     noisy = desk.draws.add_noise(noise, desk.total(WeightSum(grid)))
     return float(noisy[0]) / grid
 
@@ -60,7 +60,7 @@ def bin_counts(
     Released
         Values of shape (n_features, largest number of bins).
     """
-    noise, grid = _pay(desk, label, price, cells=len(features))
+    noise, grid = pay_for_counts(desk, label, price, cells=len(features))
     desk.encode(encoding, by_feature=True, only=features)
     statistic = BinCounts(features, int(encoding.n_bins[list(features)].max()))
     return _noisy(desk, statistic, noise, grid)
@@ -79,7 +79,7 @@ def table_counts(
     Released
         Values of shape (bins of the first feature, of the second, ...).
     """
-    noise, grid = _pay(desk, label, price, cells=1)
+    noise, grid = pay_for_counts(desk, label, price, cells=1)
     desk.encode(encoding, only=features)
     statistic = CellCounts(features, tuple(int(n) for n in encoding.n_bins))
     return _noisy(desk, statistic, noise, grid)
@@ -118,11 +118,13 @@ def noisy_counts(
     A record changes at most ``cells`` of its numbers, each by 1: the L1 sensitivity is ``cells``
     and the L2 sensitivity its root.
     """
-    noise, grid = _pay(desk, label, price, cells=cells)
+    noise, grid = pay_for_counts(desk, label, price, cells=cells)
     return _noisy(desk, statistic, noise, grid)
 
 
-def _pay(desk: Desk, label: str, price: Price, *, cells: int) -> tuple[AdditiveNoise, int]:
+def pay_for_counts(
+    desk: Desk, label: str, price: Price, *, cells: int
+) -> tuple[AdditiveNoise, int]:
     """Debit counts, of which a record changes so many by 1; gives the noise and its grid.
 
     Counts are put on a grid finer than 1, so that the noise is as small as the price allows.

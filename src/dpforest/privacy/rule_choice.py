@@ -1,7 +1,8 @@
-"""The choice of one rule for all records, and how often it is right."""
+"""The choice of one rule for all records, how often it is right, and whether any rule would do."""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from dpforest.arrays import Integers
 from dpforest.privacy.accounts.bounded_range import BoundedRange, bounded_range_for
 from dpforest.privacy.accounts.mechanisms_used import Selection
 from dpforest.privacy.accounts.spends import Gaussian, Price, Spend
-from dpforest.privacy.counts import noisy_counts
+from dpforest.privacy.counts import noisy_counts, pay_for_counts
 from dpforest.privacy.desk import Desk, Released
 from dpforest.privacy.mechanisms.selection import selection_rate
 from dpforest.records.scale_counts import RuleCounts, ScaleCounts
@@ -31,6 +32,16 @@ class Rule(NamedTuple):
     cut: int
     below: int
     above: int
+
+
+class Allowed(NamedTuple):
+    """The errors that a rule may have: public numbers, or released ones.
+
+    At most so many, and so many fewer than the best class for all.
+    """
+
+    most: float
+    fewer: float
 
 
 def choose_rule(desk: Desk, scales: Scales, n_classes: int, price: Price) -> Rule:
@@ -69,10 +80,40 @@ def count_right(desk: Desk, scales: Scales, n_classes: int, rule: Rule, price: P
     return noisy_counts(desk, statistic, price, label, cells=1)
 
 
+def count_errors_beyond(
+    desk: Desk, scales: Scales, n_classes: int, allowed: Allowed, price: Price
+) -> Released:
+    """`errors_beyond` with noise: at most 0 where some rule has no more errors than are allowed.
+
+    A record changes it by at most 1, so in whole steps of a grid, rounded down, by at most the
+    steps of 1: that is the sensitivity.
+    """
+    label = "errors of the best rule beyond those that are allowed"
+    noise, grid = pay_for_counts(desk, label, price, cells=1)
+    beyond = errors_beyond(scales, desk.total(ScaleCounts(scales, n_classes)), allowed)
+    noisy = desk.draws.add_noise(noise, np.array([math.floor(grid * beyond)]))
+    return Released(noisy / grid, noise.deviation / grid)
+
+
 def _epsilon_of(price: Price) -> Fraction:
     """The range of log ratios that a price buys."""
     found = bounded_range_for(price.mu) if isinstance(price, Gaussian) else price.epsilon
     return Fraction(found)
+
+
+def errors_beyond(scales: Scales, counts: Integers, allowed: Allowed) -> Fraction:
+    """How many more errors the best of all rules has than are allowed.
+
+    A record more adds 0 or 1 to the errors of every rule, so 0 or 1 to the fewest; and 0 or 1 to
+    the fewest errors of one class for all, so from 0 to 1 to what is allowed. Hence the difference
+    changes by at most 1.
+    """
+    _, right, _ = rules_of(scales, counts)
+    of_classes = counts[0].sum(axis=0)
+    n_records = int(of_classes.sum())
+    of_one_class = n_records - int(of_classes.max())
+    most = min(Fraction(allowed.most), of_one_class - Fraction(allowed.fewer))
+    return n_records - int(right.max()) - most
 
 
 def rules_of(

@@ -59,6 +59,8 @@ class Scales:
         shares: tuple[Values | None, ...],
         n_classes: int,
         rng: np.random.Generator,
+        *,
+        sums: bool = True,
     ) -> Scales:
         """One scale for all, those of single features, and random sums.
 
@@ -71,6 +73,8 @@ class Scales:
             Sums are fewer where there are many pairs of classes to tell apart.
         rng : numpy.random.Generator
             The public stream of the structure.
+        sums : bool
+            Whether there are any; the rest of the measure stays as it is.
         """
         none = np.zeros(256, np.int16)
         rows: list[tuple[list[int], list[NDArray[np.int16]], int, int, float]]
@@ -79,7 +83,7 @@ class Scales:
         for j, scales in enumerate(single):
             part = SINGLE / len(single) / len(scales)
             rows += [([j], [steps], 1, cells, part) for steps, cells in scales]
-        n_sums = 2 * SUMS // (n_classes * (n_classes - 1)) if len(bins) > 1 else 0
+        n_sums = 2 * SUMS // (n_classes * (n_classes - 1)) if sums and len(bins) > 1 else 0
         ends = [_ends(bins, j, shares[j]) for j in range(len(bins))]
         for _ in range(n_sums):
             size = int(rng.integers(2, min(len(bins), MOST_FEATURES) + 1))
