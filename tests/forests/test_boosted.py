@@ -25,6 +25,7 @@ from dpforest import (
 )
 from dpforest.forests import boosted_numbers
 from dpforest.forests.provenance import digest_of
+from dpforest.losses import Softmax
 from dpforest.privacy.questions import QuestionChoices
 
 SMALL = {"n_estimators": 12, "trees_per_round": 4, "max_depth": 3, "random_state": 0}
@@ -649,6 +650,26 @@ def test_a_choice_finds_the_features_that_matter():
     assert model.plan_.chosen_levels > 0
     first = model.forest_.trees.feature[0, 0]
     assert first in (3, 7)
+
+
+def test_choices_go_by_gradients_of_their_own_clip():
+    """Of several classes a fifth of the trees' clip; whatever it is, the grid bounds a record."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((600, 20)), rng.integers(0, 3, 600)
+    features = tuple(NumericFeature(f"x{j}", 0, 1) for j in range(20))
+    schema = Schema(features, Target(classes=(0, 1, 2)))
+    made = []
+
+    def choices(desk, loss, *terms):
+        made.append(loss)
+        return QuestionChoices(desk, loss, *terms)
+
+    settings = {"epsilon": 4.0, "n_estimators": 2, "max_depth": 2}
+    with patch("dpforest.forests.boosting.QuestionChoices", choices):
+        PrivateForestClassifier(schema=schema, random_state=0, **settings).fit(X, y)
+    (loss,) = made
+    assert loss.clip == pytest.approx(0.2 * Softmax(3).clip(2))
+    assert loss.bound == loss.clip
 
 
 def of_a_large_table(signal, **settings):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from dpforest.losses import IntegerLoss, Logistic, Softmax
 from dpforest.privacy.accounts.bounded_range import BoundedRange
 from dpforest.privacy.accounts.spends import Gaussian, Pure
-from dpforest.privacy.questions import QuestionChoices, contrasts, rate_for
+from dpforest.privacy.questions import QuestionChoices, contrasts, lengths, rate_for
 from dpforest.records.blocks import Block
-from dpforest.records.gradient_sums import GradientHistograms
+from dpforest.records.gradient_sums import GradientHistograms, GradientSums
 from dpforest.records.shards import total_of
 from dpforest.schema import NumericFeature, Schema
 from dpforest.tables.encode import Encoding
@@ -26,10 +26,17 @@ ENCODING = Encoding.from_schema(
 LOSS = IntegerLoss(Logistic(), 2, 1024, 0.5, 0.0)
 
 
-def draw_candidates():
+def draw_candidates(**choices):
     rng = np.random.default_rng(0)
     weights = (np.ones(3), np.ones(3))
-    return ObliviousGrower(ENCODING.feature_bins, weights, rng, learnt=0.0, focus=1.0).candidates()
+    settings = {"learnt": 0.0, "focus": 1.0, **choices}
+    return ObliviousGrower(ENCODING.feature_bins, weights, rng, **settings).candidates()
+
+
+CANDIDATES = {
+    "questions": draw_candidates(),
+    "trees": draw_candidates(chosen_levels=2, candidate_trees=30),
+}
 
 
 def choose(desk, candidates, loss, price):
@@ -49,10 +56,11 @@ def binned(recorded_desk):
     return make
 
 
-def test_the_rate_is_for_the_grid_times_the_steps(binned, protected, paid_before_read):
+@pytest.mark.parametrize("kind", CANDIDATES)
+def test_the_rate_is_for_the_grid_times_the_steps(binned, protected, paid_before_read, kind):
     protection, steps = protected
     desk = binned(protection)
-    choose(desk, draw_candidates(), LOSS, Gaussian(0.05))
+    choose(desk, CANDIDATES[kind], LOSS, Gaussian(0.05))
     ((what, rate),) = desk.draws.laws
     assert what == "exponential at"
     assert desk.made() == [BoundedRange(rate, 1024 * steps)]
@@ -71,6 +79,17 @@ def test_the_best_question_has_the_largest_difference_of_gradients(binned):
     chosen = choose(desk, candidates, LOSS, Pure(math.inf))
     assert candidates.feature[chosen, 0] == 0
     assert candidates.goes_right[chosen, 0, :4].tolist() == [False, True, True, True]
+
+
+def test_the_best_tree_has_the_longest_gradients_in_its_leaves(binned):
+    """Against the plain way; the class is whether feature a is above 0.3, so it asks for a."""
+    trees = CANDIDATES["trees"]
+    desk = binned(epsilon=math.inf)
+    chosen = choose(desk, trees, LOSS, Pure(math.inf))
+    sums = desk.total(GradientSums(trees, LOSS))[..., 0, 0]
+    assert chosen == np.abs(sums).sum(axis=1).argmax()
+    cuts = trees.goes_right[chosen][trees.feature[chosen] == 0, :4].tolist()
+    assert [False, True, True, True] in cuts
 
 
 def test_choices_of_one_model_are_one_line_of_the_ledger(binned):
@@ -124,6 +143,15 @@ def test_contrasts_are_exact_lengths_rounded_down(seed, n_outputs, size):
         assert int(found[q]) ** 2 <= square < (int(found[q]) + 1) ** 2
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 4), st.sampled_from([10, 2**30, 2**55]))
+def test_lengths_are_exact_and_rounded_down(seed, n_outputs, size):
+    sums = np.random.default_rng(seed).integers(-size, size, (3, 4, n_outputs))
+    for row, length in zip(sums.reshape(-1, n_outputs).tolist(), lengths(sums).ravel().tolist(),
+                           strict=True):  # fmt: skip
+        assert length**2 <= sum(total * total for total in row) < (length + 1) ** 2
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([1, 3, 16, 4096]))
 def test_one_record_changes_no_utility_by_more_than_the_grid(seed, grid):
@@ -143,6 +171,15 @@ def test_one_record_changes_no_utility_by_more_than_the_grid(seed, grid):
     for i in range(n):
         less = whole - total_of(statistic, block.rows(slice(i, i + 1)))
         assert np.abs(contrasts(questions, less[..., 0]) - utilities).max() <= grid
+    trees = ObliviousTrees(
+        rng.integers(0, 2, (30, 2)).astype(np.int32), rng.random((30, 2, 256)) < 0.5,
+        np.full(30, 2, np.int32),
+    )  # fmt: skip
+    whole = total_of(GradientSums(trees, loss), block)[..., 0]
+    for i in range(n):
+        one = total_of(GradientSums(trees, loss), block.rows(slice(i, i + 1)))[..., 0]
+        change = lengths(whole).sum(axis=1) - lengths(whole - one).sum(axis=1)
+        assert np.abs(change).max() <= grid
 
 
 def test_a_record_can_change_a_utility_by_nearly_all_of_the_grid():
@@ -152,6 +189,8 @@ def test_a_record_can_change_a_utility_by_nearly_all_of_the_grid():
     one = total_of(GradientHistograms(1, LOSS), block)[..., 0]
     (utility,) = contrasts(questions_of(np.random.default_rng(0), 1, 1), one)
     assert 1020 <= utility <= 1024
+    trees = draw_candidates(chosen_levels=1, candidate_trees=1)
+    assert 1020 <= lengths(total_of(GradientSums(trees, LOSS), block)[..., 0]).sum() <= 1024
 
 
 def test_rates_grow_with_the_price_and_shrink_with_the_sensitivity():

@@ -177,8 +177,8 @@ def test_the_same_stream_draws_the_same_trees():
 # Chosen questions
 
 
-def choosing_grower(bins, levels, seed=0, asking=0.6):
-    choices = {"chosen_levels": levels, "asking": asking}
+def choosing_grower(bins, levels, seed=0, asking=0.6, candidate_trees=0):
+    choices = {"chosen_levels": levels, "asking": asking, "candidate_trees": candidate_trees}
     rng = np.random.default_rng(seed)
     return ObliviousGrower(bins, even_weights(bins), rng, learnt=0.0, focus=1.0, **choices)
 
@@ -217,6 +217,28 @@ def test_chosen_questions_are_asked_by_their_share_of_trees(
         ]
         assert set(questions) <= asked
         assert len(set(questions)) == n_levels or len(asked) < len(kept)
+
+
+@pytest.mark.parametrize(("levels", "depth"), [(2, 4), (4, 4), (4, 2)])
+def test_chosen_trees_are_asked_with_all_their_questions(levels, depth):
+    grower = choosing_grower(make_bins([6] * 9, [True] * 9), levels, candidate_trees=20)
+    candidates = grower.candidates()
+    assert candidates.feature.shape == (20, levels)
+    for i in range(KEPT + 2):
+        grower.keep(candidates[i : i + 1])
+    k = min(levels, depth)
+    trees, known = grower.draw(100, depth), slice(2, KEPT + 2)
+    same = (trees.feature[:, None, :k] == candidates.feature[None, known, :k]).all(axis=2)
+    right = trees.goes_right[:, None, :k] == candidates.goes_right[None, known, :k]
+    of_one = same & right.all(axis=(2, 3))
+    assert of_one[:60].any(axis=1).all()
+    assert of_one[:60].any(axis=0).all()
+    assert not of_one[60:].any()
+
+
+def test_candidate_trees_have_no_more_levels_than_features_to_ask():
+    grower = choosing_grower(make_bins([6, 1, 3], [True] * 3), 4, candidate_trees=5)
+    assert grower.candidates().feature.shape == (5, 2)
 
 
 def test_without_choices_nothing_changes():

@@ -189,11 +189,11 @@ class BoostedForest(MonotoneBoosting):
     ) -> None:
         """Spend the share on trees, on top of a linear start and of trees grown before."""
         purse = self._purse()
-        questions = plan_questions(purse, self._loss(), self.total_weight_, self.n_features_in_)
-        for_choices, share = share * questions.share, share * (1 - questions.share)
-        loss = on_grid(self._loss(), purse, purse.price(share), steps=1)
         any_numeric = not self.encoding_.feature_bins.categorical.all()
         facts = self.total_weight_, self.n_features_in_, any_numeric
+        questions = plan_questions(purse, self._loss(), *facts)
+        for_choices, share = share * questions.share, share * (1 - questions.share)
+        loss = on_grid(self._loss(), purse, purse.price(share), steps=1)
         plan = questions.joined_to(plan_boosting(purse, share, loss, *facts, asked))
         if self.learning_rate == "auto":
             # The new trees' noise joins that of the old: as if both were one average.
@@ -214,6 +214,7 @@ class BoostedForest(MonotoneBoosting):
             monotone=constraints.signs != 0,
             chosen_levels=plan.chosen_levels,
             asking=plan.asking,
+            candidate_trees=plan.candidate_trees,
         )
         choice_price = purse.price(for_choices, plan.n_choices) if plan.n_choices else None
         self.plan_ = plan

@@ -95,7 +95,7 @@ def boost(
     deepening = Deepening(plan.depth, MAX_DEPTH if plan.deepening else plan.depth)
     choices = None
     if choice_price is not None:
-        by_gradients = replace(loss, hessian_part=0.0)
+        by_gradients = replace(loss, clip=plan.choice_clip * loss.clip, hessian_part=0.0)
         terms = choice_price, plan.n_choices, "choices of questions"
         choices = QuestionChoices(desk, by_gradients, *terms)
     sizes = list(_round_sizes(plan))

@@ -98,6 +98,10 @@ class BoostingPlan:
         The share of the trees that do.
     choices_wait : bool
         Whether nothing is chosen before released sums show that few questions matter, together.
+    choice_clip : float
+        Of the clip of gradients, that of a choice.
+    candidate_trees : int
+        Trees of which one is chosen with all its questions; 0 where questions are, one by one.
     deepening : bool
         Whether ``depth`` is that of the first trees, and later ones grow with what those show.
     """
@@ -116,6 +120,8 @@ class BoostingPlan:
     chosen_levels: int = 0
     asking: float = 0.0
     choices_wait: bool = False
+    choice_clip: float = 1.0
+    candidate_trees: int = 0
     deepening: bool = False
     together: bool = False
 

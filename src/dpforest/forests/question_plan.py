@@ -9,6 +9,10 @@ from dpforest.forests.plan import MANY_RECORDS, BoostingPlan, Purse
 from dpforest.losses import Loss
 
 FEATURES_OF_LARGE_TABLES = 10  # from here on they choose questions, whatever the loss
+LEAST_SIGNAL_OF_TREES = 300.0  # with less, choices of whole trees find too little
+CANDIDATE_TREES = 500
+MANY_ANSWERS = 5_000_000  # records times candidate trees: beyond, a choice takes long
+CLIP_OF_TREES = 0.7  # of the clip of gradients
 
 
 @dataclass(frozen=True)
@@ -22,12 +26,17 @@ class QuestionPlan:
     n_choices : int
         At most; never more than rounds.
     levels : int
-        Of a tree that ask chosen questions, in place of drawn ones.
+        Of a tree that ask chosen questions, in place of drawn ones. Trees that are chosen whole
+        have so many at most, and no more than the first trees of the plan.
     asking : float
         The share of the trees that do.
     wait : bool
         Until trees showed that few questions matter, together. The choices are paid for all the
         same: whether they are made follows from what was released.
+    clip : float
+        Of the clip of gradients, that of a choice.
+    candidate_trees : int
+        Trees of which one is chosen with all its questions; 0 where questions are, one by one.
     """
 
     share: Fraction
@@ -35,6 +44,8 @@ class QuestionPlan:
     levels: int
     asking: float = 0.6
     wait: bool = False
+    clip: float = 1.0
+    candidate_trees: int = 0
 
     def joined_to(self, plan: BoostingPlan) -> BoostingPlan:
         """The plan of the trees, with the choices that its rounds have room for."""
@@ -43,21 +54,27 @@ class QuestionPlan:
         return replace(
             plan,
             n_choices=n_choices,
-            chosen_levels=self.levels,
+            chosen_levels=min(self.levels, plan.depth) if self.candidate_trees else self.levels,
             asking=self.asking,
             choices_wait=self.wait,
+            choice_clip=self.clip,
+            candidate_trees=self.candidate_trees,
         )
 
 
 NO_CHOICES = QuestionPlan(Fraction(0), 0, 0)
 
 
-def plan_questions(purse: Purse, loss: Loss, n_records: float, n_features: int) -> QuestionPlan:
+def plan_questions(
+    purse: Purse, loss: Loss, n_records: float, n_features: int, any_numeric: bool
+) -> QuestionPlan:
     """Questions are chosen where there are many features: among few, chance finds the good ones.
 
-    Not under Laplace noise, where choices would cost far more; always without noise, where they
-    are for nothing. Large tables wait for a sign that choices are needed: a look at all bins takes
-    long there, and what is smooth does better with variety.
+    Classes that hang on few categories alone mostly hang on several of them together, which no
+    single question shows: there the questions of whole trees are chosen. Not under Laplace noise,
+    where choices would cost far more; always without noise, where they are for nothing. Large
+    tables wait for a sign that choices are needed: a look at all bins takes long there, and what is
+    smooth does better with variety.
     """
     if purse.pure:
         return NO_CHOICES
@@ -69,7 +86,15 @@ def plan_questions(purse: Purse, loss: Loss, n_records: float, n_features: int) 
         levels, asking = (4, 1.0) if loss.together else (2, 0.6)
         return QuestionPlan(Fraction(0), 300, levels, asking)
     if large and n_features >= FEATURES_OF_LARGE_TABLES:
-        return QuestionPlan(Fraction(1, 10), 80, levels=5, asking=0.8, wait=True)
+        return QuestionPlan(
+            Fraction(1, 10), 80, levels=5, asking=0.8, wait=True, clip=loss.choice_clip
+        )
     if not large and n_features >= loss.many_features:
-        return QuestionPlan(loss.choice_share, 20, levels=3)
+        return QuestionPlan(loss.choice_share, 20, levels=3, clip=loss.choice_clip)
+    few_categories = not any_numeric and loss.chooses_trees and n_features > 1
+    if few_categories and not large and n_records * purse.total >= LEAST_SIGNAL_OF_TREES:
+        n_trees = min(CANDIDATE_TREES, int(MANY_ANSWERS / max(n_records, 1.0)))
+        return QuestionPlan(
+            loss.choice_share, 20, levels=4, clip=CLIP_OF_TREES, candidate_trees=n_trees
+        )
     return NO_CHOICES

@@ -44,6 +44,10 @@ class Loss(ABC):
     """From so many on it pays to choose questions for the trees, rather than to draw all."""
     choice_share: ClassVar[Fraction] = Fraction(15, 100)
     """Of the budget for trees, what choosing costs."""
+    choice_clip: ClassVar[float] = 1.0
+    """Of the clip of gradients, that of a choice of a question."""
+    chooses_trees: ClassVar[bool] = True
+    """Whether it pays to choose the questions of whole trees, of few features without an order."""
     small_rounds: ClassVar[bool] = False
     """Whether many rounds of few trees pay: long ways stay stable then."""
     root_step: ClassVar[float] = 0.7

@@ -21,6 +21,7 @@ class NumberRules:
     together: ClassVar[bool] = True
     many_features: ClassVar[int] = 10
     choice_share: ClassVar[Fraction] = Fraction(20, 100)
+    chooses_trees: ClassVar[bool] = False
 
     @property
     def largest_hessian(self) -> float:

@@ -1,4 +1,4 @@
-"""The choice of a question for trees to ask: the one whose answers tell gradients apart best."""
+"""The choice of what trees ask: a question, or the questions of a whole tree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpforest.privacy.accounts.bounded_range import BoundedRange, bounded_range_
 from dpforest.privacy.accounts.spends import Amount, Branch, Gaussian, Price, Spend
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.selection import selection_rate
-from dpforest.records.gradient_sums import GradientHistograms
+from dpforest.records.gradient_sums import GradientHistograms, GradientSums
 from dpforest.trees.oblivious import ObliviousTrees
 
 
@@ -20,9 +20,11 @@ class QuestionChoices:
     """So many choices among questions, by the exponential mechanism, paid for at once.
 
     The candidates and the scores depend on what was released before. The utility of a question is
-    the length, rounded down, of the difference between the gradients on its two sides. A record is
-    on one side and adds integers of L2 norm at most ``loss.grid`` there, so it changes the length
-    by at most that; rounding down does not add to it, as the grid is a whole number.
+    the length, rounded down, of the difference between the gradients on its two sides; that of the
+    questions of a tree is the sum of the lengths, rounded down, of the gradients in its leaves. A
+    record is on one side, or in one leaf, and adds integers of L2 norm at most ``loss.grid`` there,
+    so it changes one length by at most that; rounding down does not add to it, as the grid is a
+    whole number.
 
     Parameters
     ----------
@@ -49,13 +51,17 @@ class QuestionChoices:
         desk.ledger.debit(Branch(label, "sequential", (spend,), times=n_choices))
 
     def choose(self, candidates: ObliviousTrees) -> int:
-        """The number of the chosen one of some trees of depth 1."""
+        """The number of the chosen one of some trees of one depth; of depth 1, of questions."""
         if not self._left:
             raise ValueError("all choices that were paid for have been made")
         self._left -= 1
-        n_features = int(candidates.feature.max()) + 1
-        histograms = self._desk.total(GradientHistograms(n_features, self._loss))
-        utilities = contrasts(candidates, histograms[..., 0])
+        if candidates.feature.shape[1] == 1:
+            n_features = int(candidates.feature.max()) + 1
+            histograms = self._desk.total(GradientHistograms(n_features, self._loss))
+            utilities = contrasts(candidates, histograms[..., 0])
+        else:
+            sums = self._desk.total(GradientSums(candidates, self._loss))
+            utilities = lengths(sums[..., 0]).sum(axis=1)
         return int(self._desk.draws.exponential_at(utilities, self._rate))
 
 
@@ -98,6 +104,19 @@ def contrasts(candidates: ObliviousTrees, histograms: Integers) -> Integers:
     for j in np.unique(feature):
         asks = feature == j
         difference[asks] = np.where(right[asks], 1, -1) @ histograms[j]
+    return lengths(difference)
+
+
+def lengths(sums: Integers) -> Integers:
+    """The lengths, rounded down, of the vectors along the last axis.
+
+    Examples
+    --------
+    >>> lengths(np.array([[[3, 4], [1, -1]]])).tolist()
+    [[5, 1]]
+    """
     # Python's whole numbers: squares of sums would not fit 64 bits.
-    squares = (difference.astype(object) ** 2).sum(axis=1)
-    return np.array([math.isqrt(square) for square in squares], np.int64)
+    squares = (sums.astype(object) ** 2).sum(axis=-1)
+    return np.array([math.isqrt(square) for square in squares.ravel()], np.int64).reshape(
+        squares.shape
+    )

@@ -55,6 +55,9 @@ class ObliviousGrower:
         twice as many where there are more than 3 such levels.
     asking : float
         The share of the trees of a round that do; what is smooth needs the variety of the others.
+    candidate_trees : int
+        Trees among which one is chosen, with all its levels: trees that ask what was chosen ask all
+        questions of one of the last 8. 0 where questions are chosen, one by one.
 
     Notes
     -----
@@ -77,6 +80,7 @@ class ObliviousGrower:
         monotone: NDArray[np.bool_] | None = None,
         chosen_levels: int = 0,
         asking: float = 0.6,
+        candidate_trees: int = 0,
     ) -> None:
         self._bins = bins
         self._rng = rng
@@ -86,7 +90,8 @@ class ObliviousGrower:
         self._learnt_cuts = learnt_cuts
         self._chosen_levels = chosen_levels
         self._asking = asking
-        kept = KEPT if chosen_levels <= 3 else 2 * KEPT
+        self._candidate_trees = candidate_trees
+        kept = KEPT if chosen_levels <= 3 or candidate_trees else 2 * KEPT
         self._chosen: deque[ObliviousTrees] = deque(maxlen=kept)
         self._cut_weights = np.zeros((len(bins), 256))
         for shares, weights in zip(self._cut_weights, cut_weights, strict=True):
@@ -113,22 +118,37 @@ class ObliviousGrower:
     def draw(self, n_trees: int, depth: int) -> ObliviousTrees:
         """Draw the trees of a round."""
         trees = self._ask(self._draw_features(n_trees, depth))
-        n_levels = min(self._chosen_levels, len(self._chosen), depth)
-        if n_levels:
+        if self._chosen:
             n_asking = round(self._asking * n_trees)
-            which = self._rng.random((n_asking, len(self._chosen))).argsort(axis=1)[:, :n_levels]
+            which, level = self._draw_chosen(n_asking, depth)
             chosen = ObliviousTrees.stack(list(self._chosen))
-            trees.feature[:n_asking, :n_levels] = chosen.feature[which, 0]
-            trees.goes_right[:n_asking, :n_levels] = chosen.goes_right[which, 0]
+            n_levels = which.shape[1]
+            trees.feature[:n_asking, :n_levels] = chosen.feature[which, level]
+            trees.goes_right[:n_asking, :n_levels] = chosen.goes_right[which, level]
         return trees
 
+    def _draw_chosen(
+        self, n_trees: int, depth: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64] | int]:
+        """Which of those chosen each level of some trees asks, shape (trees, levels); its level."""
+        n_chosen = len(self._chosen)
+        if self._candidate_trees:
+            level = np.arange(min(self._chosen[0].feature.shape[1], depth))
+            one = self._rng.integers(n_chosen, size=(n_trees, 1))
+            return np.repeat(one, len(level), axis=1), level
+        n_levels = min(self._chosen_levels, n_chosen, depth)
+        return self._rng.random((n_trees, n_chosen)).argsort(axis=1)[:, :n_levels], 0
+
     def candidates(self) -> ObliviousTrees:
-        """Draw questions of every feature, as trees of depth 1, for a choice among them."""
+        """Draw questions of every feature, as trees of depth 1, or trees, for a choice of one."""
+        if self._candidate_trees:
+            levels = min(self._chosen_levels, int(self._usable.sum()))
+            return self._ask(self._draw_features(self._candidate_trees, levels))
         return self._ask(np.repeat(np.flatnonzero(self._usable), QUESTIONS)[:, None])
 
-    def keep(self, question: ObliviousTrees) -> None:
-        """Take a question that was chosen: some levels of the trees ask one of the last ones."""
-        self._chosen.append(question)
+    def keep(self, chosen: ObliviousTrees) -> None:
+        """Take a question that was chosen, or a tree: some of the trees ask one of the last."""
+        self._chosen.append(chosen)
 
     def learn(self, trees: ObliviousTrees, together: Values, deviation: float) -> None:
         """Take note of what some trees released, as `dpforest.trees.deepening.contrasts`."""
