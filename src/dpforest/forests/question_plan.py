@@ -86,11 +86,9 @@ def plan_questions(
         levels, asking = (4, 1.0) if loss.together else (2, 0.6)
         return QuestionPlan(Fraction(0), 300, levels, asking)
     if large and n_features >= FEATURES_OF_LARGE_TABLES:
-        return QuestionPlan(
-            Fraction(1, 10), 80, levels=5, asking=0.8, wait=True, clip=loss.choice_clip
-        )
+        return QuestionPlan(Fraction(1, 10), 80, levels=5, asking=0.8, wait=True)
     if not large and n_features >= loss.many_features:
-        return QuestionPlan(loss.choice_share, 20, levels=3, clip=loss.choice_clip)
+        return QuestionPlan(loss.choice_share, 20, levels=3)
     few_categories = not any_numeric and loss.chooses_trees and n_features > 1
     if few_categories and not large and n_records * purse.total >= LEAST_SIGNAL_OF_TREES:
         n_trees = min(CANDIDATE_TREES, int(MANY_ANSWERS / max(n_records, 1.0)))

@@ -44,8 +44,6 @@ class Loss(ABC):
     """From so many on it pays to choose questions for the trees, rather than to draw all."""
     choice_share: ClassVar[Fraction] = Fraction(15, 100)
     """Of the budget for trees, what choosing costs."""
-    choice_clip: ClassVar[float] = 1.0
-    """Of the clip of gradients, that of a choice of a question."""
     chooses_trees: ClassVar[bool] = True
     """Whether it pays to choose the questions of whole trees, of few features without an order."""
     small_rounds: ClassVar[bool] = False

@@ -51,7 +51,6 @@ class Softmax(Loss):
     memory: ClassVar[float] = 0.95
     learnt_cuts: ClassVar[float] = 0.9
     root_step: ClassVar[float] = 1.2  # each of many classes has a part of the way
-    choice_clip: ClassVar[float] = 0.2  # most records have small gradients soon, and speak as loud
     small_rounds: ClassVar[bool] = True
 
     n_classes: int
