@@ -57,7 +57,7 @@ BOOSTED: dict[str, tuple[Any, ...]] = {
     "max_depth": (*COUNTS, "auto"),
     "learning_rate": ("auto", 0.5),
     "trees_per_round": (1, 2, "auto"),
-    "n_hint": SHAPE["n_hint"],
+    "n_hint": (*SHAPE["n_hint"], 700),
     "monotone_constraints": (None, FIRST_NUMBER),
     "warm_start": (False, False, True),
     "max_sample_weight": (None, None, 1.0, 7.5),

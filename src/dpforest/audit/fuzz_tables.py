@@ -89,8 +89,9 @@ def pick(rng: Rng, options: Sequence[Any]) -> Any:
 def draw_schema(rng: Rng, *, regression: bool, wide: bool = False) -> Schema:
     """One to four features of any kind, or `MANY_FEATURES`, and a target."""
     features: list[Feature] = []
+    categories = pick(rng, (0.5, 0.5, 0.5, 1.0))  # trees of nothing else are chosen whole
     for j in range(MANY_FEATURES if wide else int(rng.integers(1, 5))):
-        if rng.random() < 0.5:
+        if rng.random() < categories:
             features.append(CategoricalFeature(f"x{j}", pick(rng, CATEGORIES)))
         else:
             features.append(NumericFeature(f"x{j}", **pick(rng, NUMBERS)))
