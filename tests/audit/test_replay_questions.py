@@ -1,6 +1,7 @@
 """Fits that choose what their trees ask are replayed: neighbours by persons by classes by kind."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from dpforest import CategoricalFeature, PrivateForestClassifier, Schema, Target
 from dpforest.audit import Table, replay
 from dpforest.audit.controls_questions import choices_for_one_record
+from dpforest.forests import boosted_base
+from dpforest.forests.question_plan import QuestionPlan
 from dpforest.privacy import questions
 
 FEW = tuple(CategoricalFeature(name, (0, 1, 2)) for name in "abc")
@@ -47,6 +50,22 @@ def test_choices_lose_no_more_than_is_claimed(neighbors, persons, n_classes, fea
     report = replay(forest, *tables(neighbors, persons, features), common=6)
     assert report.holds, str(report)
     assert report.mu > 0
+
+
+@pytest.mark.parametrize("persons", [None, 4])
+def test_a_choice_of_a_tree_can_lose_nearly_all_of_its_price(monkeypatch, persons):
+    """Records that cancel others in the leaves of some trees, and have leaves alone in others."""
+    plan = QuestionPlan(Fraction(99, 100), 1, levels=2, candidate_trees=200)
+    monkeypatch.setattr(boosted_base, "plan_questions", lambda *facts: plan)
+    n = persons or 1
+    X = np.array([[0, 0, 0]] * 20 + [[0, 1, 0]] * n)
+    ids = np.array([*range(20), *[20] * n]) if persons else None
+    y = np.array([1] * 20 + [0] * n)
+    fewer = Table(X[:20], y[:20], None if ids is None else ids[:20])
+    forest = fit_of("add_remove", persons, 2, FEW)
+    report = replay(forest, fewer, Table(X, y, ids), common=20)
+    assert report.holds, str(report)
+    assert report.mu > 0.95 * report.mu_claim
 
 
 def test_few_categories_choose_trees_and_many_choose_questions(monkeypatch):

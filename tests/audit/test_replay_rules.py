@@ -1,6 +1,7 @@
 """Fits that are one rule, or start from one, are replayed: neighbours by persons by prices."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -87,6 +88,20 @@ def test_a_trial_of_a_rule_loses_no_more_than_is_claimed(monkeypatch, neighbors,
     assert report.holds, str(report)
     assert report.mu > 0
     assert report.pure_claim == 0
+
+
+@pytest.mark.parametrize("persons", [None, 2])
+def test_a_trial_can_lose_nearly_all_of_its_price(monkeypatch, persons):
+    """A record of the more frequent class among those of the other makes one error more."""
+    monkeypatch.setattr(boosted_rule, "trial_share", lambda *facts: Fraction(99, 100))
+    X = np.array([[0.1, 0.0]] * 2 + [[0.9, 1.0]] * 5 + [[0.1, 0.0]] * (persons or 1))
+    y = np.array([0, 0, *[1] * (len(X) - 2)])
+    ids = np.array([*range(7), *[7] * (persons or 0)]) if persons else None
+    fewer = Table(X[:7], y[:7], None if ids is None else ids[:7])
+    forest = model("add_remove", persons, 1e-6, n_hint=900)
+    report = replay(forest, fewer, Table(X, y, ids), common=7)
+    assert report.holds, str(report)
+    assert report.mu > 0.98 * report.mu_claim
 
 
 def test_a_person_taken_for_one_record_is_caught():
