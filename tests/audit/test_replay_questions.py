@@ -72,9 +72,9 @@ def test_few_categories_choose_trees_and_many_choose_questions(monkeypatch):
     asked = []
 
     class Choices(questions.QuestionChoices):
-        def choose(self, candidates):
+        def choose(self, candidates, part):
             asked.append(candidates.feature.shape[1])
-            return super().choose(candidates)
+            return super().choose(candidates, part)
 
     monkeypatch.setattr("dpforest.forests.boosting.QuestionChoices", Choices)
     for features, depth in ((FEW, 2), (MANY, 1)):

@@ -63,6 +63,19 @@ def test_a_tree_that_is_chosen_has_no_more_levels_than_the_first_ones(depth, lev
     assert (made.chosen_levels, made.choice_clip) == (levels, 0.7)
 
 
+def test_the_clip_of_single_choices_follows_the_doubt_of_several_classes():
+    """At twice the share that the Hessians have of the largest ones, whatever the records."""
+    purse = BUDGETS["gaussian"]
+    for n_records in (5_000.0, 50_000.0):
+        for loss in (Softmax(3), Softmax(8)):
+            questions = plan_questions(purse, loss, n_records, 24, True)
+            doubt = questions.clip_per_hessian * n_records * loss.largest_hessian
+            assert doubt == pytest.approx(2.0)
+        for loss in (Squared(), Logistic()):
+            assert plan_questions(purse, loss, n_records, 24, True).clip_per_hessian == 0.0
+    assert plan_questions(purse, Softmax(4), 5_000.0, 8, False).clip_per_hessian == 0.0
+
+
 @pytest.mark.parametrize("loss", [Squared(), Logistic(), Softmax(4)])
 def test_large_tables_wait_for_a_sign_that_choices_are_needed(loss):
     questions = plan_questions(BUDGETS["gaussian"], loss, 1e6, 12, True)

@@ -105,6 +105,22 @@ def test_choices_of_one_model_are_one_line_of_the_ledger(binned):
     assert desk.log == []
 
 
+def test_a_part_of_the_clip_fills_the_grid_at_the_same_price(binned):
+    questions, rates, used = CANDIDATES["questions"], [], []
+    for part in (1.0, 0.25):
+        desk = binned()
+        total = desk.total
+        desk.total = lambda statistic, total=total: (used.append(statistic.loss), total(statistic))[
+            1
+        ]
+        QuestionChoices(desk, LOSS, Gaussian(0.05), 1, "choices").choose(questions, part)
+        rates += [rate for _, rate in desk.draws.laws]
+    assert rates[0] == rates[1]
+    assert [loss.clip for loss in used] == [0.5, 0.125]
+    assert [loss.grid for loss in used] == [1024, 1024]
+    assert [loss.gradient_unit for loss in used] == [2048.0, 8192.0]
+
+
 def test_what_has_no_proof_is_refused_before_anything_is_spent(binned):
     desk = binned()
     with pytest.raises(ValueError, match="Gaussian price"):
@@ -153,11 +169,11 @@ def test_lengths_are_exact_and_rounded_down(seed, n_outputs, size):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from([1, 3, 16, 4096]))
-def test_one_record_changes_no_utility_by_more_than_the_grid(seed, grid):
-    """All records of a small table, one taken out at a time, whatever their scores are."""
+@given(st.integers(0, 2**32), st.sampled_from([1, 3, 16, 4096]), st.sampled_from([0.1, 0.37, 1.0]))
+def test_one_record_changes_no_utility_by_more_than_the_grid(seed, grid, part):
+    """All records of a small table, one taken out at a time, whatever their scores and the clip."""
     rng = np.random.default_rng(seed)
-    loss = IntegerLoss(Softmax(3), 2, grid, 0.8, 0.0)
+    loss = IntegerLoss(Softmax(3), 2, grid, part * 0.8, 0.0)
     n = 6
     block = Block(
         np.asfortranarray(rng.integers(0, 4, (n, 2)).astype(np.uint8)),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import stacked
+from dpforest.forests.choice_clip import ChoiceClip
 from dpforest.forests.plan import BoostingPlan
 from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Price
@@ -93,7 +94,7 @@ def boost(
     if before is not None:
         desk.add_to_scores(before.trees, before.values)
     deepening = Deepening(plan.depth, MAX_DEPTH if plan.deepening else plan.depth)
-    choices = None
+    choices, choice_clip = None, ChoiceClip(plan.clip_per_hessian)
     if choice_price is not None:
         by_gradients = replace(loss, clip=plan.choice_clip * loss.clip, hessian_part=0.0)
         terms = choice_price, plan.n_choices, "choices of questions"
@@ -104,7 +105,7 @@ def boost(
         due = number * plan.n_choices % len(sizes) < plan.n_choices
         if choices is not None and due and (deepening.structured or not plan.choices_wait):
             candidates = grower.candidates()
-            chosen = choices.choose(candidates)
+            chosen = choices.choose(candidates, choice_clip.part)
             grower.keep(candidates[chosen : chosen + 1])
         trees = grower.draw(n_trees, deepening.depth)
         label = f"trees of depth {deepening.depth}, {plan.trees_per_round} a round"
@@ -115,6 +116,7 @@ def boost(
         together = contrasts(release.gradients)
         grower.learn(trees, together, release.deviation)
         deepening.learn(together, release.deviation)
+        choice_clip.learn(release.hessians)
         values = loss.loss.moves(leaf_values(release, plan))
         values = values if monotone is None else monotone.project(trees, values)
         if notes is not None:

@@ -100,6 +100,8 @@ class BoostingPlan:
         Whether nothing is chosen before released sums show that few questions matter, together.
     choice_clip : float
         Of the clip of gradients, that of a choice.
+    clip_per_hessian : float
+        Of that in turn, for each unit of the Hessians of all records; 0 where it stays.
     candidate_trees : int
         Trees of which one is chosen with all its questions; 0 where questions are, one by one.
     deepening : bool
@@ -121,6 +123,7 @@ class BoostingPlan:
     asking: float = 0.0
     choices_wait: bool = False
     choice_clip: float = 1.0
+    clip_per_hessian: float = 0.0
     candidate_trees: int = 0
     deepening: bool = False
     together: bool = False

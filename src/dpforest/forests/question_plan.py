@@ -13,6 +13,7 @@ LEAST_SIGNAL_OF_TREES = 300.0  # with less, choices of whole trees find too litt
 CANDIDATE_TREES = 500
 MANY_ANSWERS = 5_000_000  # records times candidate trees: beyond, a choice takes long
 CLIP_OF_TREES = 0.7  # of the clip of gradients
+CLIP_OF_DOUBT = 2.0  # of the clip, where records are as doubtful as they can be
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class QuestionPlan:
         same: whether they are made follows from what was released.
     clip : float
         Of the clip of gradients, that of a choice.
+    clip_per_hessian : float
+        See `dpforest.forests.choice_clip.ChoiceClip`.
     candidate_trees : int
         Trees of which one is chosen with all its questions; 0 where questions are, one by one.
     """
@@ -45,6 +48,7 @@ class QuestionPlan:
     asking: float = 0.6
     wait: bool = False
     clip: float = 1.0
+    clip_per_hessian: float = 0.0
     candidate_trees: int = 0
 
     def joined_to(self, plan: BoostingPlan) -> BoostingPlan:
@@ -58,6 +62,7 @@ class QuestionPlan:
             asking=self.asking,
             choices_wait=self.wait,
             choice_clip=self.clip,
+            clip_per_hessian=self.clip_per_hessian,
             candidate_trees=self.candidate_trees,
         )
 
@@ -88,7 +93,9 @@ def plan_questions(
     if large and n_features >= FEATURES_OF_LARGE_TABLES:
         return QuestionPlan(Fraction(1, 10), 80, levels=5, asking=0.8, wait=True)
     if not large and n_features >= loss.many_features:
-        return QuestionPlan(loss.choice_share, 20, levels=3)
+        return QuestionPlan(
+            loss.choice_share, 20, levels=3, clip_per_hessian=_clip_per_hessian(loss, n_records)
+        )
     few_categories = not any_numeric and loss.chooses_trees and n_features > 1
     if few_categories and not large and n_records * purse.total >= LEAST_SIGNAL_OF_TREES:
         n_trees = min(CANDIDATE_TREES, int(MANY_ANSWERS / max(n_records, 1.0)))
@@ -96,3 +103,10 @@ def plan_questions(
             loss.choice_share, 20, levels=4, clip=CLIP_OF_TREES, candidate_trees=n_trees
         )
     return NO_CHOICES
+
+
+def _clip_per_hessian(loss: Loss, n_records: float) -> float:
+    """Of several classes, whose gradients shrink most while they are learnt."""
+    if loss.n_outputs == 1 or loss.constant_hessian or n_records <= 0:
+        return 0.0
+    return CLIP_OF_DOUBT / (n_records * loss.largest_hessian)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,9 +20,10 @@ from dpforest.trees.oblivious import ObliviousTrees
 class QuestionChoices:
     """So many choices among questions, by the exponential mechanism, paid for at once.
 
-    The candidates and the scores depend on what was released before. The utility of a question is
-    the length, rounded down, of the difference between the gradients on its two sides; that of the
-    questions of a tree is the sum of the lengths, rounded down, of the gradients in its leaves. A
+    The candidates, the clip and the scores depend on what was released before. The utility of a
+    question is the length, rounded down, of the difference between the gradients on its two sides;
+    that of the questions of a tree is the sum of the lengths, rounded down, of the gradients in its
+    leaves. A
     record is on one side, or in one leaf, and adds integers of L2 norm at most ``loss.grid`` there,
     so it changes one length by at most that; rounding down does not add to it, as the grid is a
     whole number.
@@ -50,17 +52,21 @@ class QuestionChoices:
         spend = Spend.of("choice of a question", "exponential mechanism", made)
         desk.ledger.debit(Branch(label, "sequential", (spend,), times=n_choices))
 
-    def choose(self, candidates: ObliviousTrees) -> int:
-        """The number of the chosen one of some trees of one depth; of depth 1, of questions."""
+    def choose(self, candidates: ObliviousTrees, part: float = 1.0) -> int:
+        """The number of the chosen one of some trees of one depth; of depth 1, of questions.
+
+        ``part`` is that of the clip of gradients. Whatever the clip is, it fills the grid.
+        """
         if not self._left:
             raise ValueError("all choices that were paid for have been made")
         self._left -= 1
+        loss = replace(self._loss, clip=part * self._loss.clip)
         if candidates.feature.shape[1] == 1:
             n_features = int(candidates.feature.max()) + 1
-            histograms = self._desk.total(GradientHistograms(n_features, self._loss))
+            histograms = self._desk.total(GradientHistograms(n_features, loss))
             utilities = contrasts(candidates, histograms[..., 0])
         else:
-            sums = self._desk.total(GradientSums(candidates, self._loss))
+            sums = self._desk.total(GradientSums(candidates, loss))
             utilities = lengths(sums[..., 0]).sum(axis=1)
         return int(self._desk.draws.exponential_at(utilities, self._rate))
 
