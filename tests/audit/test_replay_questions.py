@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpforest import CategoricalFeature, PrivateForestClassifier, Schema, Target
+from dpforest import CategoricalFeature, NumericFeature, PrivateForestClassifier, Schema, Target
 from dpforest.audit import Table, replay
 from dpforest.audit.controls_questions import choices_for_one_record
-from dpforest.forests import boosted_base
+from dpforest.forests import boosted_base, choosing
 from dpforest.forests.question_plan import QuestionPlan
 from dpforest.privacy import questions
 
@@ -42,6 +42,15 @@ def tables(neighbors, persons, features):
     return table() if neighbors == "add_remove" else table(1 - odd), table(odd)
 
 
+def against_others(persons):
+    """Twenty records of one class in one place, without and with a person of the other class."""
+    n = persons or 1
+    X = np.array([[0, 0, 0]] * 20 + [[0, 1, 0]] * n)
+    ids = np.array([*range(20), *[20] * n]) if persons else None
+    y = np.array([1] * 20 + [0] * n)
+    return Table(X[:20], y[:20], None if ids is None else ids[:20]), Table(X, y, ids)
+
+
 @pytest.mark.parametrize(("neighbors", "persons"), CASES)
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("features", [FEW, MANY], ids=["trees", "questions"])
@@ -57,15 +66,42 @@ def test_a_choice_of_a_tree_can_lose_nearly_all_of_its_price(monkeypatch, person
     """Records that cancel others in the leaves of some trees, and have leaves alone in others."""
     plan = QuestionPlan(Fraction(99, 100), 1, levels=2, candidate_trees=200)
     monkeypatch.setattr(boosted_base, "plan_questions", lambda *facts: plan)
-    n = persons or 1
-    X = np.array([[0, 0, 0]] * 20 + [[0, 1, 0]] * n)
-    ids = np.array([*range(20), *[20] * n]) if persons else None
-    y = np.array([1] * 20 + [0] * n)
-    fewer = Table(X[:20], y[:20], None if ids is None else ids[:20])
     forest = fit_of("add_remove", persons, 2, FEW)
-    report = replay(forest, fewer, Table(X, y, ids), common=20)
+    report = replay(forest, *against_others(persons), common=20)
     assert report.holds, str(report)
     assert report.mu > 0.95 * report.mu_claim
+
+
+NUMBERS = tuple(NumericFeature(f"x{j}", 0, 1) for j in range(10))
+
+
+@pytest.mark.parametrize(("neighbors", "persons"), CASES)
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("gone_on", [False, True])
+def test_a_trial_of_choices_loses_no_more_than_is_claimed(
+    monkeypatch, neighbors, persons, n_classes, gone_on
+):
+    """Whether it is followed by others or by dearer trees."""
+    monkeypatch.setattr(choosing, "REPEATED", 0.0 if gone_on else 2.0)
+    forest = fit_of(neighbors, persons, n_classes, NUMBERS, n_estimators=6)
+    report = replay(forest, *tables(neighbors, persons, NUMBERS), common=6)
+    assert report.holds, str(report)
+    assert report.mu > 0
+
+
+@pytest.mark.parametrize("persons", [None, 4])
+@pytest.mark.parametrize(("gone_on", "share"), [(True, Fraction(99, 100)), (False, Fraction(1, 2))])
+def test_a_trial_and_what_follows_can_lose_nearly_all_of_their_price(
+    monkeypatch, persons, gone_on, share
+):
+    """Records that stand against others for some questions and beside them for the rest."""
+    monkeypatch.setattr(choosing, "REPEATED", 0.0 if gone_on else 2.0)
+    plan = QuestionPlan(share, 5, levels=1, n_trial=2)
+    monkeypatch.setattr(boosted_base, "plan_questions", lambda *facts: plan)
+    forest = fit_of("add_remove", persons, 2, FEW, n_estimators=5)
+    report = replay(forest, *against_others(persons), common=20)
+    assert report.holds, str(report)
+    assert report.mu > 0.85 * report.mu_claim
 
 
 def test_few_categories_choose_trees_and_many_choose_questions(monkeypatch):
@@ -76,7 +112,7 @@ def test_few_categories_choose_trees_and_many_choose_questions(monkeypatch):
             asked.append(candidates.feature.shape[1])
             return super().choose(candidates, part)
 
-    monkeypatch.setattr("dpforest.forests.boosting.QuestionChoices", Choices)
+    monkeypatch.setattr("dpforest.forests.choosing.QuestionChoices", Choices)
     for features, depth in ((FEW, 2), (MANY, 1)):
         asked.clear()
         replay(fit_of("add_remove", None, 2, features), *tables("add_remove", None, features))

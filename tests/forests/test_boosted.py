@@ -665,7 +665,7 @@ def test_choices_go_by_gradients_of_their_own_clip():
         return QuestionChoices(desk, loss, *terms)
 
     settings = {"epsilon": 8.0, "n_estimators": 2, "max_depth": 2}
-    with patch("dpforest.forests.boosting.QuestionChoices", choices):
+    with patch("dpforest.forests.choosing.QuestionChoices", choices):
         PrivateForestClassifier(schema=schema, random_state=0, **settings).fit(X, y)
     (loss,) = made
     assert loss.clip == pytest.approx(0.7 * Softmax(3).clip(2))

@@ -30,10 +30,30 @@ def test_questions_are_chosen_where_it_was_found_to_pay():
         (gaussian, Squared(), 5_000.0, 9),  # among few features chance finds the good ones
         (pure, Squared(), 1e6, 12),
         (gaussian, Squared(), 1e6, 9),
-        (gaussian, Logistic(), 5_000.0, 19),
-        (gaussian, Softmax(4), 5_000.0, 19),
+        (gaussian, Logistic(), 5_000.0, 9),
+        (gaussian, Softmax(4), 5_000.0, 9),
     ):
         assert plan_questions(*facts, True) == NO_CHOICES
+
+
+def test_choices_are_tried_for_a_few_classes_of_some_features_and_enough_signal():
+    gaussian, pure = BUDGETS["gaussian"], BUDGETS["pure"]
+    for loss in (Logistic(), Softmax(9)):
+        for n_features in (10, 19):
+            questions = plan_questions(gaussian, loss, 5_000.0, n_features, True)
+            assert 0 < questions.n_trial < questions.n_choices
+            assert questions.share > 0
+        for facts in (
+            (gaussian, loss, 5_000.0, 9, True),
+            (gaussian, loss, 500.0, 10, True),  # bins are dear as it is
+            (pure, loss, 5_000.0, 10, True),
+        ):
+            assert plan_questions(*facts) == NO_CHOICES
+        assert plan_questions(gaussian, loss, 5_000.0, 20, True).n_trial == 0
+        assert plan_questions(gaussian, loss, 1e6, 12, True).n_trial == 0
+    for n_classes in (10, 26):  # few questions cannot tell them apart
+        assert plan_questions(gaussian, Softmax(n_classes), 5_000.0, 12, True) == NO_CHOICES
+    assert plan_questions(gaussian, Squared(), 5_000.0, 12, True).n_trial == 0
 
 
 def test_whole_trees_are_chosen_for_classes_of_few_categories_and_enough_signal():

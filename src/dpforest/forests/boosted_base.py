@@ -15,6 +15,7 @@ from dpforest.forests.base import COUNT_SHARE, FEWEST_RECORDS
 from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights
 from dpforest.forests.boosted_monotone import MonotoneBoosting
 from dpforest.forests.boosting import BoostedTrees, boost
+from dpforest.forests.choosing import Prices
 from dpforest.forests.declared import fitted, parameter
 from dpforest.forests.expectations import Worth
 from dpforest.forests.files import named, of_group
@@ -199,8 +200,9 @@ class BoostedForest(MonotoneBoosting):
             # The new trees' noise joins that of the old: as if both were one average.
             part = plan.n_trees / (plan.n_trees + n_grown)
             plan = replace(plan, learning_rate=part * plan.learning_rate)
-        price = purse.price(share, among=plan.n_trees)
-        loss = on_grid(self._loss(), purse, price, self.ledger_.protection.steps)
+        loss = on_grid(
+            self._loss(), purse, purse.price(share, plan.n_trees), self.ledger_.protection.steps
+        )
         constraints = self._monotone()
         grower = ObliviousGrower(
             self.encoding_.feature_bins,
@@ -216,13 +218,21 @@ class BoostedForest(MonotoneBoosting):
             asking=plan.asking,
             candidate_trees=plan.candidate_trees,
         )
-        choice_price = purse.price(for_choices, plan.n_choices) if plan.n_choices else None
+        prices = self._prices(plan, share, for_choices)
         self.plan_ = plan
         notes, earlier = Notes(start), [self.leaf_noise_] if n_grown else []
-        self.forest_ = boost(
-            desk, grower, loss, plan, price, choice_price, start, notes, constraints
-        )
+        self.forest_ = boost(desk, grower, loss, plan, prices, start, notes, constraints)
         self._keep_notes(notes, earlier)
+
+    def _prices(self, plan: BoostingPlan, share: Fraction, for_choices: Fraction) -> Prices:
+        """Of the trees' share and that of choices: where a trial fails, the rest goes to trees."""
+        purse, choice, alone = self._purse(), None, None
+        if plan.n_choices:
+            choice = purse.price(for_choices, plan.n_choices)
+        if plan.n_trial:
+            saved = for_choices * (plan.n_choices - plan.n_trial) / plan.n_choices
+            alone = purse.price(share / plan.n_trees + saved / plan.n_trees_after_trial)
+        return Prices(purse.price(share, plan.n_trees), choice, alone)
 
     def _plan_linear(self, purse: Purse, share: Fraction, asked: Asked) -> LinearPlan:
         """What public facts say; whoever asks for a shape of the trees gets trees."""

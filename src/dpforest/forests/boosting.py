@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import stacked
-from dpforest.forests.choice_clip import ChoiceClip
+from dpforest.forests.choosing import Choosing, Prices
 from dpforest.forests.plan import BoostingPlan
 from dpforest.losses import IntegerLoss
-from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.gradients import GradientRelease, gradient_sums
-from dpforest.privacy.questions import QuestionChoices
 from dpforest.report.notes import Notes
 from dpforest.trees.deepening import Deepening, contrasts
 from dpforest.trees.monotone import Monotone
@@ -62,8 +60,7 @@ def boost(
     grower: ObliviousGrower,
     loss: IntegerLoss,
     plan: BoostingPlan,
-    price: Price,
-    choice_price: Price | None = None,
+    prices: Prices,
     before: BoostedTrees | None = None,
     notes: Notes | None = None,
     monotone: Monotone | None = None,
@@ -78,10 +75,7 @@ def boost(
         Draws the structure and learns from what is released.
     loss : IntegerLoss
     plan : BoostingPlan
-    price : Pure or Gaussian
-        Of one tree.
-    choice_price : Pure or Gaussian, optional
-        Of one choice of a question, where the plan has any.
+    prices : Prices
     before : BoostedTrees, optional
         A model to continue: a linear start, or all trees of an earlier fit.
     notes : Notes, optional
@@ -94,29 +88,21 @@ def boost(
     if before is not None:
         desk.add_to_scores(before.trees, before.values)
     deepening = Deepening(plan.depth, MAX_DEPTH if plan.deepening else plan.depth)
-    choices, choice_clip = None, ChoiceClip(plan.clip_per_hessian)
-    if choice_price is not None:
-        by_gradients = replace(loss, clip=plan.choice_clip * loss.clip, hessian_part=0.0)
-        terms = choice_price, plan.n_choices, "choices of questions"
-        choices = QuestionChoices(desk, by_gradients, *terms)
+    choosing = Choosing(desk, grower, loss, plan, prices)
     sizes = list(_round_sizes(plan))
     desk.expect(len(sizes) + plan.n_choices)
     for number, n_trees in enumerate(sizes):
-        due = number * plan.n_choices % len(sizes) < plan.n_choices
-        if choices is not None and due and (deepening.structured or not plan.choices_wait):
-            candidates = grower.candidates()
-            chosen = choices.choose(candidates, choice_clip.part)
-            grower.keep(candidates[chosen : chosen + 1])
+        choosing.before(number, deepening.structured)
         trees = grower.draw(n_trees, deepening.depth)
         label = f"trees of depth {deepening.depth}, {plan.trees_per_round} a round"
-        release = gradient_sums(desk, trees, loss, price, label)
+        release = gradient_sums(desk, trees, loss, choosing.tree_price, label)
         noise_of_hessians = release.deviation * loss.gradient_unit / loss.hessian_unit
         if loss.loss.gradients_add_up_to_zero:
             release = _centred(release)
         together = contrasts(release.gradients)
         grower.learn(trees, together, release.deviation)
         deepening.learn(together, release.deviation)
-        choice_clip.learn(release.hessians)
+        choosing.learn(release)
         values = loss.loss.moves(leaf_values(release, plan))
         values = values if monotone is None else monotone.project(trees, values)
         if notes is not None:

@@ -24,6 +24,7 @@ FEW_FEATURES, MOST_RULED_CLASSES = 6, 10
 PURE_RULE = 30.0  # how much more signal there may be where trees have Laplace noise
 MANY_RECORDS = 100_000  # from here on a look at all bins takes long
 VERY_MANY_RECORDS = 1_000_000  # from here on a round costs time that small rounds would double
+TRIAL_PART = Fraction(2, 5)  # of the rounds, those of a trial of choices
 LONG_WAY = 400.0  # beyond, three trees a round go too far at a time
 LAPLACE_SIGNAL = 0.158  # what a unit of pure epsilon is worth next to a unit of mu, in the rules
 
@@ -92,6 +93,8 @@ class BoostingPlan:
         How features and cuts are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`.
     n_choices : int
         Questions that are chosen, rather than drawn, spread evenly over the rounds.
+    n_trial : int
+        Of these, the first, which say whether the others are made; 0 where they are anyway.
     chosen_levels : int
         Levels of a tree that ask them.
     asking : float
@@ -119,6 +122,7 @@ class BoostingPlan:
     memory: float
     learnt_cuts: float
     n_choices: int = 0
+    n_trial: int = 0
     chosen_levels: int = 0
     asking: float = 0.0
     choices_wait: bool = False
@@ -127,6 +131,27 @@ class BoostingPlan:
     candidate_trees: int = 0
     deepening: bool = False
     together: bool = False
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of trees; the last may be smaller."""
+        return -(-self.n_trees // self.trees_per_round)
+
+    @property
+    def choice_rounds(self) -> list[int]:
+        """The rounds before which a choice is made, spread evenly; a trial comes first."""
+        trial = int(TRIAL_PART * self.n_rounds) if self.n_trial else 0
+        after = _evenly(self.n_choices - self.n_trial, self.n_rounds - trial)
+        return _evenly(self.n_trial, trial) + [trial + number for number in after]
+
+    @property
+    def n_trees_after_trial(self) -> int:
+        """Trees of the rounds from the choice on that a trial would be followed by."""
+        return self.n_trees - self.choice_rounds[self.n_trial] * self.trees_per_round
+
+
+def _evenly(n: int, rounds: int) -> list[int]:
+    return [-(-k * rounds // n) for k in range(n)]
 
 
 #: Where all went into a linear model.
@@ -169,10 +194,7 @@ def bin_sizes(purse: Purse, n_records: float, n_features: int) -> BinSizes:
 
 
 def bin_share(purse: Purse, n_records: float, n_features: int, n_classes: int) -> Fraction:
-    """The share of the budget for bins, half for each of two looks; of two classes a little more.
-
-    Their trees do not learn cuts, which they draw as the bins say.
-    """
+    """The share of the budget for bins, half for each of two looks; two classes pay more."""
     if has_little_signal(purse, n_records, n_features):
         return Fraction(15, 100)
     return Fraction(8 if purse.pure or n_classes == 2 else 5, 100)
@@ -226,15 +248,14 @@ def plan_boosting(
     """
     n_trees = asked.n_trees or _n_trees(purse, n_records)
     rules, norm = loss.loss, loss.norm
-    drawing = rules.learnt, rules.focus, rules.memory, rules.learnt_cuts
     if not purse.private:
-        few = rules.together and n_records < MANY_RECORDS
+        few = rules.drawing.together and n_records < MANY_RECORDS
         per_round = min(asked.trees_per_round or (2 if few else 4), n_trees)
         way = min(max(rules.root_step * math.sqrt(max(n_records, 0.0)), 60.0), 300.0)
         rate = asked.learning_rate or min(way * per_round / n_trees, 1.5)
         shape = n_trees, per_round, asked.depth or 6, rate
-        learning = {"deepening": asked.depth is None, "together": rules.together}
-        return BoostingPlan(*shape, 1.0, 0.0, *drawing, **learning)
+        deepening = asked.depth is None
+        return BoostingPlan(*shape, 1.0, 0.0, **rules.drawing._asdict(), deepening=deepening)
     mu = purse.total * math.sqrt(tree_share)
     if purse.pure:
         # Laplace noise of deviation sqrt(2) T / epsilon is that of a Gaussian budget of this mu.
@@ -242,6 +263,11 @@ def plan_boosting(
     signal = n_records * mu / loss.bound / max(1.0, loss.n_outputs / 2.0)
     step = min(rules.total_step(signal, norm), rules.longest_step(n_records, norm))
     small_rounds = rules.small_rounds and n_records < VERY_MANY_RECORDS
+    drawing = rules.gaussian_drawing
+    if purse.pure:
+        drawing = rules.drawing._replace(together=False)
+    elif not rules.constant_hessian and has_little_signal(purse, n_records, n_features):
+        drawing = rules.drawing
     part = rules.leaf_damping(norm)
     largest_rate = 1.5 if part == 0 else 0.8 * (1.0 + part)
     per_round = _small_round(n_trees, step) if small_rounds else _round(step)
@@ -254,9 +280,8 @@ def plan_boosting(
         asked.learning_rate or min(step / rounds, largest_rate),
         rules.damping(norm) * loss.bound / mu + 1.0,
         part * max(n_records, 0.0) * rules.largest_hessian,
-        *drawing,
+        **drawing._asdict(),
         deepening=asked.depth is None and not purse.pure,
-        together=rules.together and not purse.pure,
     )
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpforest.forests.plan import MANY_RECORDS, BoostingPlan, Purse
+from dpforest.forests.plan import MANY_RECORDS, BoostingPlan, Purse, has_little_signal
 from dpforest.losses import Loss
+from dpforest.losses.softmax import MANY_CLASSES
 
 FEATURES_OF_LARGE_TABLES = 10  # from here on they choose questions, whatever the loss
 LEAST_SIGNAL_OF_TREES = 300.0  # with less, choices of whole trees find too little
 CANDIDATE_TREES = 500
+FEATURES_OF_A_TRIAL = 10
+TRIAL = 8  # choices
+SHARE_OF_A_TRIAL = Fraction(12, 100)  # of the budget for trees, with the choices that may follow
 MANY_ANSWERS = 5_000_000  # records times candidate trees: beyond, a choice takes long
 CLIP_OF_TREES = 0.7  # of the clip of gradients
 CLIP_OF_DOUBT = 2.0  # of the clip, where records are as doubtful as they can be
@@ -40,6 +44,8 @@ class QuestionPlan:
         See `dpforest.forests.choice_clip.ChoiceClip`.
     candidate_trees : int
         Trees of which one is chosen with all its questions; 0 where questions are, one by one.
+    n_trial : int
+        Choices that say whether the others are made, or their price goes to trees; 0 for none.
     """
 
     share: Fraction
@@ -50,14 +56,15 @@ class QuestionPlan:
     clip: float = 1.0
     clip_per_hessian: float = 0.0
     candidate_trees: int = 0
+    n_trial: int = 0
 
     def joined_to(self, plan: BoostingPlan) -> BoostingPlan:
         """The plan of the trees, with the choices that its rounds have room for."""
-        n_rounds = -(-plan.n_trees // plan.trees_per_round)
-        n_choices = min(self.n_choices, n_rounds)
+        n_choices = min(self.n_choices, plan.n_rounds)
         return replace(
             plan,
             n_choices=n_choices,
+            n_trial=self.n_trial * n_choices // max(self.n_choices, 1),
             chosen_levels=min(self.levels, plan.depth) if self.candidate_trees else self.levels,
             asking=self.asking,
             choices_wait=self.wait,
@@ -88,14 +95,19 @@ def plan_questions(
         if large:
             return QuestionPlan(Fraction(0), 80, 5, 0.8)
         # Numbers learn which cuts to draw as well: with variety among candidates, all may ask.
-        levels, asking = (4, 1.0) if loss.together else (2, 0.6)
+        levels, asking = (4, 1.0) if loss.drawing.together else (2, 0.6)
         return QuestionPlan(Fraction(0), 300, levels, asking)
     if large and n_features >= FEATURES_OF_LARGE_TABLES:
         return QuestionPlan(Fraction(1, 10), 80, levels=5, asking=0.8, wait=True)
+    single = QuestionPlan(
+        loss.choice_share, 20, levels=3, clip_per_hessian=_clip_per_hessian(loss, n_records)
+    )
     if not large and n_features >= loss.many_features:
-        return QuestionPlan(
-            loss.choice_share, 20, levels=3, clip_per_hessian=_clip_per_hessian(loss, n_records)
-        )
+        return single
+    few_classes = not loss.constant_hessian and loss.n_outputs < MANY_CLASSES
+    tried = few_classes and any_numeric and n_features >= FEATURES_OF_A_TRIAL
+    if tried and not large and not has_little_signal(purse, n_records, n_features):
+        return replace(single, share=SHARE_OF_A_TRIAL, n_trial=TRIAL)
     few_categories = not any_numeric and loss.chooses_trees and n_features > 1
     if few_categories and not large and n_records * purse.total >= LEAST_SIGNAL_OF_TREES:
         n_trees = min(CANDIDATE_TREES, int(MANY_ANSWERS / max(n_records, 1.0)))

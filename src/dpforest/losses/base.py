@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,16 @@ from dpforest.arrays import Values
 
 Norm = Literal[1, 2]
 """How the derivatives of a record are measured: L1 under Laplace noise, L2 under Gaussian noise."""
+
+
+class Drawing(NamedTuple):
+    """How features and cuts are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`."""
+
+    learnt: float
+    focus: float
+    memory: float
+    learnt_cuts: float
+    together: bool
 
 
 class Loss(ABC):
@@ -33,13 +43,10 @@ class Loss(ABC):
     """Whether the Hessian of a record is 1, whatever its score."""
     gradients_add_up_to_zero: ClassVar[bool] = False
     """Whether the gradients of a record always do: then their mean is noise, and taken out."""
-    learnt: ClassVar[float] = 0.8
-    focus: ClassVar[float] = 1.0
-    memory: ClassVar[float] = 1.0
-    learnt_cuts: ClassVar[float] = 0.0
-    """How features and cuts are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`."""
-    together: ClassVar[bool] = False
-    """Whether cuts and pairs of features are learnt from signs, under Gaussian noise."""
+    drawing: ClassVar[Drawing] = Drawing(0.8, 1.0, 1.0, 0.0, together=False)
+    """Under Laplace noise, where nothing goes together, and without noise."""
+    gaussian_drawing: ClassVar[Drawing] = Drawing(0.8, 2.0, 0.95, 0.9, together=True)
+    """Under Gaussian noise."""
     many_features: ClassVar[int] = 20
     """From so many on it pays to choose questions for the trees, rather than to draw all."""
     choice_share: ClassVar[Fraction] = Fraction(15, 100)

@@ -6,19 +6,16 @@ import math
 from fractions import Fraction
 from typing import ClassVar
 
-from dpforest.losses.base import Norm, stairs
+from dpforest.losses.base import Drawing, Norm, stairs
 
 
 class NumberRules:
     """The rules of the losses whose Hessians are all 1."""
 
     constant_hessian: ClassVar[bool] = True
-    learnt: ClassVar[float] = 0.95
-    focus: ClassVar[float] = 4.0
-    memory: ClassVar[float] = 0.95
-    learnt_cuts: ClassVar[float] = 0.9
+    drawing: ClassVar[Drawing] = Drawing(0.95, 4.0, 0.95, 0.9, together=True)
+    gaussian_drawing: ClassVar[Drawing] = drawing
     small_rounds: ClassVar[bool] = True
-    together: ClassVar[bool] = True
     many_features: ClassVar[int] = 10
     choice_share: ClassVar[Fraction] = Fraction(20, 100)
     chooses_trees: ClassVar[bool] = False

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from dpforest.arrays import Values
-from dpforest.losses.base import Loss, Norm, stairs
+from dpforest.losses.base import Drawing, Loss, Norm, stairs
 
 MANY_CLASSES = 10
 
@@ -47,9 +47,7 @@ class Softmax(Loss):
 
     kernel = staticmethod(_derivatives)
     gradients_add_up_to_zero: ClassVar[bool] = True
-    focus: ClassVar[float] = 2.0
-    memory: ClassVar[float] = 0.95
-    learnt_cuts: ClassVar[float] = 0.9
+    drawing: ClassVar[Drawing] = Drawing(0.8, 2.0, 0.95, 0.9, together=False)
     root_step: ClassVar[float] = 1.2  # each of many classes has a part of the way
     small_rounds: ClassVar[bool] = True
 
