@@ -239,11 +239,13 @@ def test_without_noise_many_classes_go_further_and_numbers_go_by_small_rounds():
 
 @pytest.mark.parametrize("loss", [Logistic(), Softmax(4), Squared()])
 def test_what_goes_together_is_learnt_under_gaussian_noise_by_classes_with_signal_enough(loss):
-    def together(purse, n_records):
+    def together(purse, n_records, any_numeric=True):
         on = on_grid(loss, purse, purse.price(Fraction(1)), steps=1)
-        return plan_boosting(purse, Fraction(1), on, n_records, 10, True, Asked()).together
+        facts = n_records, 10, any_numeric
+        return plan_boosting(purse, Fraction(1), on, *facts, Asked()).together
 
     assert together(BUDGETS["gaussian"], 10_000.0)
+    assert together(BUDGETS["gaussian"], 10_000.0, False) == isinstance(loss, Squared)
     assert together(BUDGETS["gaussian"], 500.0) == isinstance(loss, Squared)
     assert not together(BUDGETS["pure"], 1e6)
     assert together(BUDGETS["none"], 10_000.0) == isinstance(loss, Squared)
