@@ -72,7 +72,7 @@ class Choosing:
         self._tried: list[ObliviousTrees] = []
         self._n_made, self.failed = 0, False
         self._choices: QuestionChoices | None = None
-        if plan.n_choices and plan.n_trial:
+        if plan.n_trial:
             self._choices = self._pay(plan.n_trial, "choices of questions, to try them")
         elif plan.n_choices:
             self._choices = self._pay(plan.n_choices, "choices of questions")

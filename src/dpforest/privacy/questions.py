@@ -23,10 +23,9 @@ class QuestionChoices:
     The candidates, the clip and the scores depend on what was released before. The utility of a
     question is the length, rounded down, of the difference between the gradients on its two sides;
     that of the questions of a tree is the sum of the lengths, rounded down, of the gradients in its
-    leaves. A
-    record is on one side, or in one leaf, and adds integers of L2 norm at most ``loss.grid`` there,
-    so it changes one length by at most that; rounding down does not add to it, as the grid is a
-    whole number.
+    leaves. A record is on one side, or in one leaf, and adds integers of L2 norm at most
+    ``loss.grid`` there, so it changes one length by at most that; rounding down does not add to it,
+    as the grid is a whole number.
 
     Parameters
     ----------
