@@ -266,9 +266,7 @@ def plan_boosting(
     drawing = rules.gaussian_drawing
     if purse.pure:
         drawing = rules.drawing._replace(together=False)
-    elif not rules.constant_hessian and (
-        not any_numeric or has_little_signal(purse, n_records, n_features)
-    ):
+    elif not any_numeric or has_little_signal(purse, n_records, n_features):
         drawing = rules.drawing
     part = rules.leaf_damping(norm)
     largest_rate = 1.5 if part == 0 else 0.8 * (1.0 + part)

@@ -44,9 +44,9 @@ class Loss(ABC):
     gradients_add_up_to_zero: ClassVar[bool] = False
     """Whether the gradients of a record always do: then their mean is noise, and taken out."""
     drawing: ClassVar[Drawing] = Drawing(0.8, 1.0, 1.0, 0.0, together=False)
-    """Under Laplace noise, where nothing goes together, and without noise."""
+    """Elsewhere; under Laplace noise nothing goes together, whatever this says."""
     gaussian_drawing: ClassVar[Drawing] = Drawing(0.8, 2.0, 0.95, 0.9, together=True)
-    """Under Gaussian noise."""
+    """Under Gaussian noise, where any feature is a number and each has signal enough."""
     many_features: ClassVar[int] = 20
     """From so many on it pays to choose questions for the trees, rather than to draw all."""
     choice_share: ClassVar[Fraction] = Fraction(15, 100)
