@@ -4,12 +4,14 @@ import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest.forests import plan
 from dpforest.forests.base import COUNT_SHARE
+from dpforest.forests.boosting import leaf_values
 from dpforest.forests.plan import (
     Asked,
     Purse,
@@ -20,8 +22,10 @@ from dpforest.forests.plan import (
     plan_boosting,
 )
 from dpforest.losses import Logistic, Pinball, Softmax, Squared
+from dpforest.losses.base import MOST_NOISE
 from dpforest.privacy.accounts.accounting import gaussian_epsilon
 from dpforest.privacy.accounts.spends import Gaussian, Pure
+from dpforest.privacy.gradients import GradientRelease
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.records import gradient_kernels as kernels
 from dpforest.tables.encode import MAX_VALUE_BINS
@@ -179,6 +183,21 @@ def test_more_budget_never_asks_for_less(delta):
         assert one.depth <= more.depth
         # Less noise needs less damping.
         assert one.damping >= more.damping
+
+
+@pytest.mark.parametrize("n_trees", [None, 100])
+def test_noise_moves_no_score_far_where_no_records_are(n_trees):
+    """However far two classes go: what trees add there is their noise over the damping."""
+    share, rng = Fraction(9, 10), np.random.default_rng(0)
+    for n in RISING:
+        shape, purse = make_plan(BUDGETS["gaussian"], n, n_trees=n_trees), BUDGETS["gaussian"]
+        deviation = 0.5 * math.sqrt(shape.n_trees) / (purse.total * math.sqrt(share))
+        noise = rng.normal(0, deviation, (shape.n_trees, 1, 400))
+        release = GradientRelease(noise.swapaxes(1, 2), np.zeros((shape.n_trees, 400)), deviation)
+        rounds = shape.n_trees / shape.trees_per_round
+        moved = rounds * leaf_values(release, shape).sum(axis=0)
+        assert moved.std() < 1.1 * MOST_NOISE
+    assert moved.std() > 0.7 * MOST_NOISE or n_trees
 
 
 def test_more_features_ask_for_coarser_trees_and_bins():

@@ -188,7 +188,7 @@ def test_rules_make_plans_that_can_be_carried_out_and_grow_with_the_signal(loss,
     assert steps == sorted(steps)
     assert 1 <= depths[0] <= depths[-1] <= MAX_DEPTH
     assert 0 < loss.hessian_part(norm) < 1
-    assert 0 < loss.damping(norm) < math.inf
+    assert 0 < loss.damping(norm, 30.0) < math.inf
     for drawing in (loss.drawing, loss.gaussian_drawing):
         assert 0 <= drawing.learnt <= 1
         assert 0 <= drawing.learnt_cuts <= 1

@@ -273,12 +273,13 @@ def plan_boosting(
     per_round = _small_round(n_trees, step) if small_rounds else _round(step)
     per_round = min(asked.trees_per_round or (1 if purse.pure else per_round), n_trees)
     rounds = -(-n_trees // per_round)
+    rate = asked.learning_rate or min(step / rounds, largest_rate)
     return BoostingPlan(
         n_trees,
         per_round,
         asked.depth or rules.depth(signal, n_features, any_numeric, norm),
-        asked.learning_rate or min(step / rounds, largest_rate),
-        rules.damping(norm) * loss.bound / mu + 1.0,
+        rate,
+        rules.damping(norm, rate * rounds) * loss.bound / mu + 1.0,
         part * max(n_records, 0.0) * rules.largest_hessian,
         **drawing._asdict(),
         deepening=asked.depth is None and not purse.pure,

@@ -16,6 +16,8 @@ from dpforest.arrays import Values
 Norm = Literal[1, 2]
 """How the derivatives of a record are measured: L1 under Laplace noise, L2 under Gaussian noise."""
 
+MOST_NOISE = 1.5  # in the score of a place without records
+
 
 class Drawing(NamedTuple):
     """How features and cuts are drawn; see `dpforest.trees.oblivious_grower.ObliviousGrower`."""
@@ -125,9 +127,14 @@ class Loss(ABC):
         """The largest weighted Hessian, relative to the clip."""
         return 0.2 if norm == 1 else 0.37
 
-    def damping(self, norm: Norm) -> float:
-        """What is added to the Hessian of a leaf, in units of a record's bound over mu."""
-        return 15.0 if norm == 1 else 20.0
+    def damping(self, norm: Norm, step: float) -> float:
+        """What is added to the Hessian of a leaf, in units of a record's bound over mu.
+
+        ``step`` is how far the model goes. Where there are hardly any records nothing but the
+        damping holds noise back, and none of it is taken back: of all trees together it is ``step``
+        over the damping, in units of the score.
+        """
+        return 15.0 if norm == 1 else max(20.0, step / MOST_NOISE)
 
     def leaf_damping(self, norm: Norm) -> float:
         """What is added to the Hessian of a leaf beside, in units of an average leaf's."""
@@ -135,7 +142,8 @@ class Loss(ABC):
 
     def total_step(self, signal: float, norm: Norm) -> float:
         """Rounds times learning rate: how far the model goes from where it starts."""
-        step = 30.0 * math.pow(signal / 1000.0, 0.35)
+        power = 0.42 if norm == 2 and signal > 1000.0 else 0.35
+        step = 30.0 * math.pow(signal / 1000.0, power)
         return min(max(step, 25.0), 45.0) if norm == 1 else min(max(step, 10.0), 120.0)
 
     def longest_step(self, n_records: float, norm: Norm) -> float:

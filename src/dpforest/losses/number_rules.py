@@ -39,7 +39,7 @@ class NumberRules:
         """Hessians only count records: most of the grid is for gradients."""
         return 0.15
 
-    def damping(self, norm: Norm) -> float:
+    def damping(self, norm: Norm, step: float) -> float:
         """More than classes need."""
         return 56.0
 

@@ -89,9 +89,9 @@ class Softmax(Loss):
         """Little under Gaussian noise: the damping is more than most Hessians."""
         return super().hessian_part(norm) if norm == 1 else 0.15
 
-    def damping(self, norm: Norm) -> float:
+    def damping(self, norm: Norm, step: float) -> float:
         """Far more than two classes need: a leaf tells little of each of many classes."""
-        return super().damping(norm) if norm == 1 else 160.0
+        return super().damping(norm, step) if norm == 1 else 160.0
 
     def total_step(self, signal: float, norm: Norm) -> float:
         """A long way, which the damping makes a slow one.
