@@ -282,3 +282,14 @@ def test_without_noise_what_only_ranges_of_two_features_tell_is_learnt():
     y = 0.5 + 0.4 * np.sin(12 * X[:, 0]) * np.sin(12 * X[:, 1])
     forest = regressor(epsilon=math.inf).fit(X[:3000], y[:3000])
     assert forest.score(X[3000:], y[3000:]) > 0.88
+
+
+@pytest.mark.parametrize(("n", "n_hint"), [(1, None), (50, 200_000)])
+def test_few_records_without_noise_are_learnt_by_heart(n, n_hint):
+    """And nothing is left to learn long before the last tree."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((n, 20)), rng.random(n)
+    features = tuple(NumericFeature(f"x{j}", 0, 1) for j in range(20))
+    schema = Schema(features, Target(low=0, high=1))
+    model = PrivateForestRegressor(epsilon=math.inf, schema=schema, n_hint=n_hint, random_state=0)
+    np.testing.assert_allclose(model.fit(X, y).predict(X), y, atol=0.01)

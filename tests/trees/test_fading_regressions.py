@@ -19,6 +19,18 @@ def test_the_posterior_is_that_of_a_ridge_regression():
     np.testing.assert_allclose(covariance[0], 0.7 * np.linalg.inv(ridge))
 
 
+@pytest.mark.parametrize("noise", [1e-30, 1e-18, 1e-12])
+def test_rows_that_say_the_same_are_no_obstacle_where_there_is_no_noise(noise):
+    """One weight alone could tell what was seen: both share it, and nothing is singular."""
+    known = FadingRegressions(2, 2, memory=1.0)
+    known.learn(np.zeros(30, int), np.ones((30, 2)), np.full((30, 1), 5.0), noise=1.0)
+    known.learn(np.zeros(1, int), np.ones((1, 2)), np.full((1, 1), 5.0), noise)
+    mean, covariance = known.posterior()
+    np.testing.assert_allclose(mean[:, :, 0], [[2.5, 2.5], [0, 0]], rtol=1e-4)
+    assert np.isfinite(covariance).all()
+    assert (np.diagonal(covariance, axis1=1, axis2=2) > 0).all()
+
+
 def test_things_learn_by_themselves():
     """What is seen of one says nothing of the weights of another, beside the prior."""
     known = FadingRegressions(3, 2, memory=0.9)

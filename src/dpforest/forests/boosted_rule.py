@@ -54,15 +54,15 @@ class RuledBoosting(WeighingClassifier, CalibratedBoosting):
         self._keep_bins(public_bins(self.schema_))
         desk.encode(self.encoding_, by_feature=True)
         known = self.encoding_.feature_bins, self.bin_weights_, len(self.schema_.classes)
-        price, aside = None, CALIBRATION_SHARE * (share - trial)
+        aside = CALIBRATION_SHARE * (share - trial)
         if trial:
             share -= trial
             asked = purse.price(trial), rng, self.n_records_
             if not is_any_rule_seldom_wrong(desk, *known, *asked):
                 return share
-            price = purse.price(share - aside)
         share -= self._look_at_target(desk, purse)
-        rule = release_rule(desk, *known, price or self._all_that_is_left(purse, share), rng)
+        price = purse.price(share - aside) if trial else self._all_that_is_left(purse, share)
+        rule = release_rule(desk, *known, price, rng)
         self._clipped = True
         # A choice is no sum with noise in it: there is none to compare a rule with.
         self._start_noise = DescentNoise(0.0, 0.0)

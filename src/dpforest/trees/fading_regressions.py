@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from dpforest.arrays import Values
 
 LEAST = 0.02  # energy of what is seen, in units of its noise: what has been fitted may come back
+FIRMEST = 1e-10  # of what was seen, what the prior counts at the least: sums are no finer
 
 
 class FadingRegressions:
@@ -79,6 +80,9 @@ class FadingRegressions:
         """What weights are: means, (things, weights, outputs), and covariances of an output."""
         assert self._pull is not None
         n_weights = self._precision.shape[1]
-        sharp = self._precision / self._noise + np.eye(n_weights) / max(self.prior, 1e-300)
+        # Where nothing is left to see there is no noise either, and what was seen drowns the prior.
+        least = FIRMEST * np.trace(self._precision, axis1=1, axis2=2) / (n_weights * self._noise)
+        firm = np.maximum(1.0 / max(self.prior, 1e-300), least)
+        sharp = self._precision / self._noise + firm[:, None, None] * np.eye(n_weights)
         covariance = np.asarray(np.linalg.inv(sharp), np.float64)
         return covariance @ self._pull / self._noise, covariance

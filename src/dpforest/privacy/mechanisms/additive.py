@@ -50,7 +50,8 @@ class AdditiveNoise:
             if sigma2 > noise.GAUSSIAN_LIMIT:
                 raise ValueError(
                     f"mu = {price.mu:.3g} at sensitivity {l2:.3g} needs more noise than the exact "
-                    "sampler draws: use a larger epsilon or a coarser grid. Nothing was spent"
+                    "sampler draws: use a larger epsilon or a coarser grid. This release was not "
+                    "made, and costs nothing"
                 )
             return cls(DiscreteGaussian(sigma2, l2))
         if math.isinf(price.epsilon):
