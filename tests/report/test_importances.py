@@ -154,17 +154,16 @@ def test_without_noise_everything_adds_up():
     np.testing.assert_allclose(found.low, found.high)
 
 
-@pytest.mark.parametrize(("epsilon", "off", "bias"), [(1.0, 0.13, 0.1), (2.0, 0.08, 0.05)])
-def test_shares_of_categories_are_learnt_from_released_hessians(epsilon, off, bias):
-    """How far they are off over ten fits, and on their average; a single fit proves little."""
+@pytest.mark.parametrize(("epsilon", "n_fits", "most"), [(1.0, 40, 0.08), (2.0, 10, 0.05)])
+def test_shares_of_categories_are_learnt_from_released_hessians(epsilon, n_fits, most):
+    """On average of the fits: of a single one, at epsilon 1, half are off by more than that."""
     X, y, _ = table()
     models = [
         fitted(PrivateForestClassifier, y, X, random_state=seed, epsilon=epsilon)
-        for seed in range(10)
+        for seed in range(n_fits)
     ]
-    errors = np.array([model.bin_shares_[2][:4] for model in models]) - [0.7, 0.1, 0.1, 0.1]
-    assert np.sqrt((errors**2).mean(axis=0)).max() < off
-    assert np.abs(errors.mean(axis=0)).max() < bias
+    found = np.mean([model.bin_shares_[2][:4] for model in models], axis=0)
+    np.testing.assert_allclose(found, [0.7, 0.1, 0.1, 0.1], atol=most)
     for model in models:
         np.testing.assert_allclose(model.bin_shares_[4][:3], [0, 1, 0], atol=0.05)
         for shares, n_bins in zip(model.bin_shares_, model.encoding_.n_bins, strict=True):
