@@ -49,19 +49,24 @@ class ObliviousTrees:
     def routing_arrays(self) -> tuple[Any, ...]:
         """What compiled routing reads.
 
-        Most questions have an interval of bins for an answer, which the processor tests for many
-        records at once: bins from ``low`` to ``low + span`` go right. The others need a table.
+        The bins that go right are runs, which the processor tests for many records at once: one run
+        where a cut or a range is asked, a second one of bins that are no values. Those of level k
+        of tree t are number ``first[t, k]`` to ``first[t, k + 1]``: bins from ``low`` to
+        ``low + span``. A table answers for single records.
         """
-        right = self.goes_right
-        low = right.argmax(axis=2)
-        last = right.shape[2] - 1 - right[:, :, ::-1].argmax(axis=2)
-        in_a_row = right.sum(axis=2) == last - low + 1
+        n_trees, levels, n_bins = self.goes_right.shape
+        padded = np.zeros((n_trees, levels, n_bins + 2), np.bool_)
+        padded[:, :, 1:-1] = self.goes_right
+        # A run begins where an answer differs from the one before, and ends at the next such place.
+        changes = np.flatnonzero(padded[:, :, 1:] != padded[:, :, :-1])
+        low = changes[::2] % (n_bins + 1)
+        question = np.arange(n_trees)[:, None] * levels + np.arange(levels + 1)
         return (
             self.feature,
+            np.searchsorted(changes[::2], question * (n_bins + 1)),
             low.astype(np.uint8),
-            np.where(in_a_row, last - low, 0).astype(np.uint8),
-            in_a_row,
-            right.view(np.uint8),
+            (changes[1::2] - changes[::2] - 1).astype(np.uint8),
+            self.goes_right.view(np.uint8),
             self.depth,
         )
 
