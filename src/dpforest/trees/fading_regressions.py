@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
+from dpforest.trees import learning_kernels
 
 LEAST = 0.02  # energy of what is seen, in units of its noise: what has been fitted may come back
 FIRMEST = 1e-10  # of what was seen, what the prior counts at the least: sums are no finer
@@ -57,8 +58,7 @@ class FadingRegressions:
         self._noise = noise
         self._precision *= self._memory
         self._pull *= self._memory
-        np.add.at(self._precision, thing, rows[:, :, None] * rows[:, None, :])
-        np.add.at(self._pull, thing, rows[:, :, None] * seen[:, None, :])
+        learning_kernels.add_rows(thing, rows, seen, self._precision, self._pull)
         net = float(((seen**2).mean(axis=1) - noise).sum())
         self._net = self._memory * self._net + net
         self._seen = self._memory * self._seen + len(rows)

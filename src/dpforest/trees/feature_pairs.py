@@ -125,22 +125,21 @@ class FeaturePairs:
             Trees and levels.
         rng : numpy.random.Generator
         """
-        signal = self.signal
-        trees, drawn = np.arange(shape[0]), np.empty(shape, np.int64)
-        left = np.repeat(usable[None], shape[0], axis=0)
-        adds = np.repeat(promise[None], shape[0], axis=0)
-        for level in range(shape[1]):
-            # In units of the best that is left: its power cannot vanish.
-            open_ = np.where(left, adds, 0.0)
-            by_promise = _shares((open_ / open_.max(axis=1, keepdims=True)) ** focus)
-            shares = (1.0 - learnt) * _shares(left / 1.0) + learnt * by_promise
-            with np.errstate(divide="ignore"):
-                keys = np.log(shares) + rng.gumbel(size=shares.shape)
-            drawn[:, level] = keys.argmax(axis=1)
-            left[trees, drawn[:, level]] = False
-            adds += signal[drawn[:, level]]
+        (n_trees, n_levels), signal = shape, self.signal
+        trees, drawn = np.arange(n_trees), np.empty(shape, np.int64)
+        left = np.repeat(usable[None], n_trees, axis=0)
+        adds = np.repeat(promise[None], n_trees, axis=0)
+        n_left = int(usable.sum())
+        keys = rng.gumbel(size=(n_levels, n_trees, len(usable)))
+        with np.errstate(divide="ignore"):
+            for level in range(n_levels):
+                evenly = (1.0 - learnt) * (1.0 / (n_left - level))
+                # In units of the best that is left: its power cannot vanish.
+                open_ = np.where(left, adds, 0.0)
+                by_promise = (open_ / open_.max(axis=1, keepdims=True)) ** focus
+                by_promise /= by_promise.sum(axis=1, keepdims=True)
+                shares = np.where(left, evenly, 0.0) + learnt * by_promise
+                drawn[:, level] = (np.log(shares) + keys[level]).argmax(axis=1)
+                left[trees, drawn[:, level]] = False
+                adds += signal[drawn[:, level]]
         return drawn
-
-
-def _shares(weights: Values) -> Values:
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
+from dpforest.trees import learning_kernels
 from dpforest.trees.category_effects import CategoryEffects
 from dpforest.trees.cut_effects import CutEffects
 from dpforest.trees.feature_pairs import MOST_FEATURES, FeaturePairs
@@ -93,15 +95,19 @@ class ObliviousGrower:
         self._candidate_trees = candidate_trees
         kept = KEPT if chosen_levels <= 3 or candidate_trees else 2 * KEPT
         self._chosen: deque[ObliviousTrees] = deque(maxlen=kept)
-        self._cut_weights = np.zeros((len(bins), 256))
+        self._stacked: ObliviousTrees
+        most = max(0 if weights is None else len(weights) for weights in cut_weights)
+        # Sums are rounded the same, however many zeros follow, where eights of numbers are added.
+        width = max(8 * math.ceil(most / 8), 8) if most <= 128 else 256
+        self._cut_weights = np.zeros((len(bins), width))
         for shares, weights in zip(self._cut_weights, cut_weights, strict=True):
             if weights is not None and len(weights):
                 shares[: len(weights)] = weights / weights.sum()
         self._shares_of_cuts = self._cut_weights
         n_cuts = [0 if weights is None else len(weights) for weights in cut_weights]
-        self._last_cut = np.array(n_cuts)[:, None] - 1
-        self._cut_signal = np.zeros((len(bins), 256))
-        self._times_cut = np.zeros((len(bins), 256))
+        self._last_cut = np.array(n_cuts) - 1
+        self._cut_signal = np.zeros((len(bins), width))
+        self._times_cut = np.zeros((len(bins), width))
         self._usable = bins.n_values > 1
         if not self._usable.any():
             self._usable = np.ones(len(bins), np.bool_)
@@ -121,7 +127,7 @@ class ObliviousGrower:
         if self._chosen:
             n_asking = round(self._asking * n_trees)
             which, level = self._draw_chosen(n_asking, depth)
-            chosen = ObliviousTrees.stack(list(self._chosen))
+            chosen = self._stacked
             n_levels = which.shape[1]
             trees.feature[:n_asking, :n_levels] = chosen.feature[which, level]
             trees.goes_right[:n_asking, :n_levels] = chosen.goes_right[which, level]
@@ -149,6 +155,7 @@ class ObliviousGrower:
     def keep(self, chosen: ObliviousTrees) -> None:
         """Take a question that was chosen, or a tree: some of the trees ask one of the last."""
         self._chosen.append(chosen)
+        self._stacked = ObliviousTrees.stack(list(self._chosen))
 
     def learn(self, trees: ObliviousTrees, together: Values, deviation: float) -> None:
         """Take note of what some trees released, as `dpforest.trees.deepening.contrasts`."""
@@ -210,7 +217,7 @@ class ObliviousGrower:
 
     @property
     def _promise_of_cuts(self) -> Values:
-        """The signal of each cut, and what may still hide, shape (n_features, 256)."""
+        """The signal of each cut, and what may still hide, as far as there are any."""
         if self._cuts is not None:
             promise = np.zeros_like(self._cut_weights)
             together = 0.0 if self._pairs is None else self._pairs.at_cuts(self._depth)
@@ -221,7 +228,7 @@ class ObliviousGrower:
         return np.asarray(np.maximum(signal / np.maximum(times, 1e-9), 0.0) + hidden)
 
     def _cut_shares(self) -> Values:
-        """How often a numeric feature is to be cut at each place, shape (n_features, 256)."""
+        """How often a numeric feature is to be cut at each place."""
         shares = self._cut_weights
         if self._learnt_cuts == 0.0:
             return shares
@@ -233,24 +240,18 @@ class ObliviousGrower:
         learnt = learnt / np.where(known > 0.0, known, 1.0)
         return np.asarray((1.0 - self._learnt_cuts) * shares + self._learnt_cuts * learnt)
 
-    def _shares_up_to_a_cut(self) -> Values:
-        """How often a numeric feature is cut at each place or before it; 1 for categories."""
-        up_to = np.cumsum(self._shares_of_cuts, axis=1)
-        # Past the last cut all shares are in, whatever rounding says; categories have no cuts.
-        return np.where(self._last_cut <= np.arange(256), 1.0, up_to)
-
     def _ask(self, feature: NDArray[np.int64]) -> ObliviousTrees:
         """Draw a question for every level, about the feature that is given for it."""
         n_trees, depth = feature.shape
         n_values = self._bins.n_values[feature]
         bin_ = np.arange(256)
-        uniform = self._rng.random((n_trees, depth, 1))
-        cut = (self._shares_up_to_a_cut()[feature] < uniform).sum(axis=2, keepdims=True)
-        goes_right = bin_ > cut
+        uniform = self._rng.random((n_trees, depth))
+        cut = learning_kernels.find_cuts(self._shares_of_cuts, self._last_cut, feature, uniform)
+        goes_right = bin_ > cut[:, :, None]
         if self._cuts is not None and self._times_asked.any():
             level = np.nonzero(self._has_ranges[feature])
             asked = goes_right[level]
-            ask_ranges(asked, cut[level][:, 0], self._draw_ends(feature[level], cut[level][:, 0]))
+            ask_ranges(asked, cut[level], self._draw_ends(feature[level], cut[level]))
             goes_right[level] = asked
         level = np.nonzero(self._bins.categorical[feature])
         if len(level[0]):

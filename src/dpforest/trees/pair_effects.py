@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
-from dpforest.trees.cut_effects import between_ends, squares_between
+from dpforest.trees import learning_kernels
+from dpforest.trees.cut_effects import squares_between
 from dpforest.trees.fading_regressions import FadingRegressions
 from dpforest.trees.oblivious import MAX_DEPTH
 
@@ -84,23 +85,13 @@ class PairEffects:
         cut_shares : callable
             How often each feature is cut at each place, shape (n_features, most cuts or more).
         """
-        one, other = level_pairs(feature.shape[1])
-        seen = contrasts[:, (1 << one) | (1 << other)]
-        swapped = feature[:, one] > feature[:, other]
-        first, second = np.where(swapped, other, one), np.where(swapped, one, other)
-        tree = np.arange(len(feature))[:, None]
-        features = feature[tree, first], feature[tree, second]
-        cuts = cut[tree, first], cut[tree, second]
-        ends = end[tree, first], end[tree, second]
-        asked = (cuts[0] >= 0) & (cuts[1] >= 0) & (features[0] != features[1])
-        curves = [
-            between_ends(self._curves, f[asked], c[asked], e[asked])
-            for f, c, e in zip(features, cuts, ends, strict=True)
-        ]
-        rows = (curves[0][:, :, None] * curves[1][:, None, :]).reshape(-1, CURVES * CURVES)
+        most = len(feature) * len(level_pairs(feature.shape[1])[0])
+        which, rows = np.empty(most, np.int64), np.empty((most, CURVES * CURVES))
+        seen = np.empty((most, contrasts.shape[2]))
+        asked = feature, cut, end, contrasts, self._curves, self._number
+        n = learning_kernels.pair_rows(*asked, which, rows, seen)
         self._n_leaves = contrasts.shape[1]
-        number = self._number[features[0][asked], features[1][asked]]
-        self._known.learn(number, rows / np.sqrt(self._n_leaves), seen[asked], noise)
+        self._known.learn(which[:n], rows[:n] / np.sqrt(self._n_leaves), seen[:n], noise)
         if self._n_rounds % ROUNDS == 0:
             self._look(cut_shares())
         self._n_rounds += 1
