@@ -40,10 +40,12 @@ def draw_ends(
     >>> int(ends[times.argmax()])
     2
     """
-    promise = np.column_stack([np.maximum(between, 0.0), alone])
+    promise, weights = np.empty((2, len(alone), between.shape[1] + 1))
+    np.maximum(between, 0.0, out=promise[:, :-1])
+    np.multiply(RANGES, cut_weights, out=weights[:, :-1])
+    promise[:, -1], weights[:, -1] = alone, 1.0
     # In units of the best: powers cannot vanish.
     best = promise.max(axis=1, keepdims=True, initial=1e-300)
-    weights = np.column_stack([RANGES * cut_weights, np.ones(len(alone))])
     up_to = np.cumsum(weights * (promise / best) ** FOCUS, axis=1)
     drawn = (up_to <= rng.random((len(alone), 1)) * up_to[:, -1:]).sum(axis=1)
     return np.where(drawn < between.shape[1], drawn, -1)
