@@ -89,7 +89,7 @@ class CutEffects:
         """Turn what is known of weights into squares of contrasts."""
         mean, covariance = self._known.posterior()
         known = ((self._curves @ mean) ** 2).mean(axis=2)
-        doubt = ((self._curves @ covariance) * self._curves).sum(axis=2)
+        doubt = np.einsum("fcw,fcw->fc", self._curves @ covariance, self._curves)
         self.promise = (known + DOUBT * doubt) / n_leaves
         self._squares, self._n_leaves = mean @ mean.swapaxes(1, 2) / mean.shape[2], n_leaves
         self._squares += covariance
@@ -131,7 +131,7 @@ def squares_between(
     ``squares`` are those of the weights of the curves, (n_features, n_weights, n_weights).
     """
     between = curves[feature] - curves[feature, cut][:, None, :]
-    return np.asarray(((between @ squares[feature]) * between).sum(axis=2))
+    return np.asarray(np.einsum("ncw,ncw->nc", between @ squares[feature], between))
 
 
 @lru_cache(maxsize=256)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
-from dpforest.trees import pair_effects
+from dpforest.trees import drawing_kernels, pair_effects
 from dpforest.trees.pair_effects import PairEffects, level_pairs
 
 MOST_FEATURES = 500  # of more, hardly any pair meets twice, and a table of pairs would be large
@@ -125,21 +125,6 @@ class FeaturePairs:
             Trees and levels.
         rng : numpy.random.Generator
         """
-        (n_trees, n_levels), signal = shape, self.signal
-        trees, drawn = np.arange(n_trees), np.empty(shape, np.int64)
-        left = np.repeat(usable[None], n_trees, axis=0)
-        adds = np.repeat(promise[None], n_trees, axis=0)
-        n_left = int(usable.sum())
-        keys = rng.gumbel(size=(n_levels, n_trees, len(usable)))
-        with np.errstate(divide="ignore"):
-            for level in range(n_levels):
-                evenly = (1.0 - learnt) * (1.0 / (n_left - level))
-                # In units of the best that is left: its power cannot vanish.
-                open_ = np.where(left, adds, 0.0)
-                by_promise = (open_ / open_.max(axis=1, keepdims=True)) ** focus
-                by_promise /= by_promise.sum(axis=1, keepdims=True)
-                shares = np.where(left, evenly, 0.0) + learnt * by_promise
-                drawn[:, level] = (np.log(shares) + keys[level]).argmax(axis=1)
-                left[trees, drawn[:, level]] = False
-                adds += signal[drawn[:, level]]
-        return drawn
+        gumbel = rng.gumbel(size=(shape[1], shape[0], len(usable)))
+        drawn = drawing_kernels.draw_features(promise, usable, learnt, focus, self.signal, gumbel)
+        return np.asarray(drawn)

@@ -1,7 +1,7 @@
-"""What a round of boosting learns from and draws by, in small loops: compiled, as calls cost more.
+"""What is learnt from the released sums of a round, in small loops: compiled, as calls cost more.
 
-A round has a few trees only, and arrays of a few numbers. All is rounded as the plain NumPy that it
-stands for (`tests/trees/test_learning_kernels.py`), so that models stay the same.
+A round has a few trees only, and what it adds to are arrays of a few numbers;
+`tests/trees/test_learning_kernels.py` has the same in plain NumPy.
 """
 
 from __future__ import annotations
@@ -39,21 +39,6 @@ def add_rows(thing, rows, seen, precision, pull):
 
 
 @njit(nogil=True, cache=True)
-def find_cuts(shares, last_cut, feature, uniform):
-    """The first cut of each feature by which its shares add up to a uniform draw, or its last."""
-    out = np.zeros(feature.shape, np.int64)
-    for t in range(feature.shape[0]):
-        for level in range(feature.shape[1]):
-            row, most = shares[feature[t, level]], last_cut[feature[t, level]]
-            cut, up_to = 0, row[0]
-            while cut < most and up_to < uniform[t, level]:
-                cut += 1
-                up_to += row[cut]
-            out[t, level] = cut
-    return out
-
-
-@njit(nogil=True, cache=True)
 def pair_rows(feature, cut, end, contrasts, curves, number, which, rows, seen):
     """Write what each two levels of some trees ask and showed; how many pairs there are.
 
@@ -78,3 +63,56 @@ def pair_rows(feature, cut, end, contrasts, curves, number, which, rows, seen):
                 seen[n] = contrasts[t, (1 << one) | (1 << other)]
                 n += 1
     return n
+
+
+@njit(nogil=True, cache=True)
+def solve(precision, pull, noise, firm, out):
+    """Write the means of weights: precisions over the noise, made firm, turn them into pulls."""
+    n_weights = precision.shape[1]
+    root = np.zeros((n_weights, n_weights))
+    for thing in range(precision.shape[0]):
+        # The root of Cholesky, a row at a time.
+        for a in range(n_weights):
+            for b in range(a + 1):
+                rest = precision[thing, a, b] / noise + (firm[thing] if a == b else 0.0)
+                for c in range(b):
+                    rest -= root[a, c] * root[b, c]
+                root[a, b] = np.sqrt(rest) if a == b else rest / root[b, b]
+        for k in range(pull.shape[2]):
+            mean = out[thing, :, k]
+            for a in range(n_weights):
+                mean[a] = pull[thing, a, k] / noise
+                for c in range(a):
+                    mean[a] -= root[a, c] * mean[c]
+                mean[a] /= root[a, a]
+            for a in range(n_weights - 1, -1, -1):
+                for c in range(a + 1, n_weights):
+                    mean[a] -= root[c, a] * mean[c]
+                mean[a] /= root[a, a]
+
+
+@njit(nogil=True, cache=True)
+def add_energies(weights, one, other, spread, signal, of_feature):
+    """Write the energy of each pair of features; add up, for each feature, squares of its curves.
+
+    The weights of a pair, (pairs, curves of one, curves of the other, outputs), are multiplied by
+    themselves and by the mean products of the curves of its features, ``spread``.
+    """
+    n_curves = weights.shape[1]
+    for pair in range(one.shape[0]):
+        first, second = one[pair], other[pair]
+        energy = 0.0
+        for i in range(n_curves):
+            for j in range(n_curves):
+                by_one, by_other = 0.0, 0.0
+                for a in range(n_curves):
+                    for b in range(n_curves):
+                        for k in range(weights.shape[3]):
+                            both = weights[pair, i, a, k] * weights[pair, j, b, k]
+                            by_one += spread[second, a, b] * both
+                            both = weights[pair, a, i, k] * weights[pair, b, j, k]
+                            by_other += spread[first, a, b] * both
+                energy += by_one * spread[first, i, j]
+                of_feature[first, i, j] += by_one
+                of_feature[second, i, j] += by_other
+        signal[first, second] = signal[second, first] = max(energy, 0.0)

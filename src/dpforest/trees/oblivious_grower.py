@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
-from dpforest.trees import learning_kernels
+from dpforest.trees import drawing_kernels
 from dpforest.trees.category_effects import CategoryEffects
 from dpforest.trees.cut_effects import CutEffects
 from dpforest.trees.feature_pairs import MOST_FEATURES, FeaturePairs
 from dpforest.trees.oblivious import ObliviousTrees
-from dpforest.trees.ranges import ask_ranges, draw_ends, ends_of
+from dpforest.trees.ranges import draw_ends, ends_of
 from dpforest.trees.structure import FeatureBins
 
 CUT_FOCUS = 2.0  # the power of a cut's signal with which it is drawn
@@ -97,17 +96,15 @@ class ObliviousGrower:
         self._chosen: deque[ObliviousTrees] = deque(maxlen=kept)
         self._stacked: ObliviousTrees
         most = max(0 if weights is None else len(weights) for weights in cut_weights)
-        # Sums are rounded the same, however many zeros follow, where eights of numbers are added.
-        width = max(8 * math.ceil(most / 8), 8) if most <= 128 else 256
-        self._cut_weights = np.zeros((len(bins), width))
+        self._cut_weights = np.zeros((len(bins), max(most, 1)))
         for shares, weights in zip(self._cut_weights, cut_weights, strict=True):
             if weights is not None and len(weights):
                 shares[: len(weights)] = weights / weights.sum()
         self._shares_of_cuts = self._cut_weights
         n_cuts = [0 if weights is None else len(weights) for weights in cut_weights]
         self._last_cut = np.array(n_cuts) - 1
-        self._cut_signal = np.zeros((len(bins), width))
-        self._times_cut = np.zeros((len(bins), width))
+        self._cut_signal = np.zeros_like(self._cut_weights)
+        self._times_cut = np.zeros_like(self._cut_weights)
         self._usable = bins.n_values > 1
         if not self._usable.any():
             self._usable = np.ones(len(bins), np.bool_)
@@ -208,8 +205,7 @@ class ObliviousGrower:
     def _promise(self) -> Values:
         """The signal of each feature, and what may still hide."""
         if self._cuts is not None and self._times_asked.any():
-            shares = self._shares_of_cuts[:, : self._cuts.promise.shape[1]]
-            numeric = (self._cuts.promise * shares).sum(axis=1)
+            numeric = (self._cuts.promise * self._shares_of_cuts).sum(axis=1)
             others = self._cuts.believed(self._signal, self._times_asked, self._noise)
             return np.where(self._bins.categorical, others, numeric) + 1e-300
         hidden = self._noise * np.sqrt(0.5 / np.maximum(self._times_asked, 1.0))
@@ -219,10 +215,8 @@ class ObliviousGrower:
     def _promise_of_cuts(self) -> Values:
         """The signal of each cut, and what may still hide, as far as there are any."""
         if self._cuts is not None:
-            promise = np.zeros_like(self._cut_weights)
             together = 0.0 if self._pairs is None else self._pairs.at_cuts(self._depth)
-            promise[:, : self._cuts.promise.shape[1]] = self._cuts.promise + together
-            return promise
+            return self._cuts.promise + together
         signal, times = _with_neighbours(self._cut_signal), _with_neighbours(self._times_cut)
         hidden = self._noise * np.sqrt(0.5 / np.maximum(times, 1.0))
         return np.asarray(np.maximum(signal / np.maximum(times, 1e-9), 0.0) + hidden)
@@ -232,34 +226,27 @@ class ObliviousGrower:
         shares = self._cut_weights
         if self._learnt_cuts == 0.0:
             return shares
-        promise = np.where(shares > 0.0, self._promise_of_cuts, 0.0)
-        best = promise.max(axis=1, keepdims=True)
-        learnt = np.where(best > 0.0, promise / np.where(best > 0.0, best, 1.0), 1.0)
-        learnt = learnt**CUT_FOCUS * shares
-        known = learnt.sum(axis=1, keepdims=True)
-        learnt = learnt / np.where(known > 0.0, known, 1.0)
-        return np.asarray((1.0 - self._learnt_cuts) * shares + self._learnt_cuts * learnt)
+        promise = self._promise_of_cuts
+        return np.asarray(drawing_kernels.share_cuts(shares, promise, self._learnt_cuts, CUT_FOCUS))
 
     def _ask(self, feature: NDArray[np.int64]) -> ObliviousTrees:
         """Draw a question for every level, about the feature that is given for it."""
         n_trees, depth = feature.shape
         n_values = self._bins.n_values[feature]
-        bin_ = np.arange(256)
         uniform = self._rng.random((n_trees, depth))
-        cut = learning_kernels.find_cuts(self._shares_of_cuts, self._last_cut, feature, uniform)
-        goes_right = bin_ > cut[:, :, None]
+        cut = drawing_kernels.find_cuts(self._shares_of_cuts, self._last_cut, feature, uniform)
+        end = np.full(feature.shape, -1)
         if self._cuts is not None and self._times_asked.any():
             level = np.nonzero(self._has_ranges[feature])
-            asked = goes_right[level]
-            ask_ranges(asked, cut[level], self._draw_ends(feature[level], cut[level]))
-            goes_right[level] = asked
+            end[level] = self._draw_ends(feature[level], cut[level])
+        goes_right = np.empty((n_trees, depth, 256), np.bool_)
+        drawing_kernels.ask(cut, end, goes_right)
         level = np.nonzero(self._bins.categorical[feature])
         if len(level[0]):
             by_chance = self._split_categories(n_values[level])
             goes_right[level] = self._effects.part(feature[level], by_chance)
         # Missing, unseen and beyond: a coin, the same for all bins that are no values.
-        coin = self._rng.random((n_trees, depth, 1)) < 0.5
-        goes_right = np.where(bin_ >= n_values[:, :, None], coin, goes_right)
+        drawing_kernels.toss(n_values, self._rng.random((n_trees, depth)) < 0.5, goes_right)
         return ObliviousTrees(
             feature.astype(np.int32), goes_right, np.full(n_trees, depth, np.int32)
         )

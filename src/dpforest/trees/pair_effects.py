@@ -98,23 +98,16 @@ class PairEffects:
 
     def _look(self, cut_shares: Values) -> None:
         """Turn what is known of weights into squares of contrasts."""
-        mean, _ = self._known.posterior()
         one, other = self._pairs
-        weights = mean.reshape(len(one), CURVES, CURVES, -1)
-        n_outputs = weights.shape[3]
-        shares = cut_shares[:, : self._curves.shape[1]]
-        spread = np.einsum("fc,fci,fcj->fij", shares, self._curves, self._curves)
-        by_one = np.einsum("pjlv,pilv->pij", weights, _times(spread[other], weights, 2))
-        by_other = np.einsum("pljv,pliv->pij", weights, _times(spread[one], weights, 1))
-        units = n_outputs * self._n_leaves
-        energy = np.einsum("pij,pij->p", by_one, spread[one]) / units
-        self.signal[one, other] = self.signal[other, one] = np.maximum(energy, 0.0)
-        of_feature = np.zeros_like(spread)
-        np.add.at(of_feature, one, by_one)
-        np.add.at(of_feature, other, by_other)
-        at_cuts = np.einsum("fij,fci,fcj->fc", of_feature, self._curves, self._curves)
-        self.cut_signal = np.maximum(at_cuts, 0.0) / units
-        self._squares = of_feature / units
+        weights = self._known.means().reshape(len(one), CURVES, CURVES, -1)
+        shares = cut_shares[:, : self._curves.shape[1], None]
+        spread = (shares * self._curves).swapaxes(1, 2) @ self._curves
+        signal, squares = np.zeros_like(self.signal), np.zeros_like(self._squares)
+        learning_kernels.add_energies(weights, one, other, spread, signal, squares)
+        units = weights.shape[3] * self._n_leaves
+        self.signal, self._squares = signal / units, squares / units
+        at_cuts = np.einsum("fci,fci->fc", self._curves @ self._squares, self._curves)
+        self.cut_signal = np.maximum(at_cuts, 0.0)
 
     def between(self, feature: NDArray[np.integer], cut: NDArray[np.integer]) -> Values:
         """The same of ranges that begin at a cut, for each cut at which they may end, (n, cuts)."""
@@ -132,9 +125,3 @@ def level_pairs(depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     [[0, 0, 1], [1, 2, 2]]
     """
     return np.triu_indices(depth, 1)
-
-
-def _times(spread: Values, weights: Values, axis: int) -> Values:
-    """Weights of pairs times the mean products of the curves of one of the two features."""
-    script = "plm,pimv->pilv" if axis == 2 else "plm,pmiv->pliv"
-    return np.asarray(np.einsum(script, spread, weights))
