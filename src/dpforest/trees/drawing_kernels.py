@@ -61,6 +61,23 @@ def find_cuts(shares, last_cut, feature, uniform):
 
 
 @njit(nogil=True, cache=True)
+def squares_between(curves, turned, squares, feature, cut):
+    """The square of what curves come to between a cut and every other, shape (n, n_cuts).
+
+    The ``squares`` of curves at single cuts are given, and curves ``turned`` by their matrix.
+    """
+    out = np.empty((feature.shape[0], curves.shape[1]))
+    for i in range(feature.shape[0]):
+        f, c = feature[i], cut[i]
+        for place in range(curves.shape[1]):
+            both = 0.0
+            for weight in range(curves.shape[2]):
+                both += turned[f, place, weight] * curves[f, c, weight]
+            out[i, place] = squares[f, place] + squares[f, c] - 2.0 * both
+    return out
+
+
+@njit(nogil=True, cache=True)
 def find_ends(weights, alone, between, focus, uniform):
     """The place drawn by weights times powers of promises, the last of which has weight 1; or -1.
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
-from dpforest.trees import learning_kernels
-from dpforest.trees.cut_effects import squares_between
+from dpforest.trees import drawing_kernels, learning_kernels
 from dpforest.trees.fading_regressions import FadingRegressions
 from dpforest.trees.oblivious import MAX_DEPTH
 
@@ -55,7 +54,8 @@ class PairEffects:
         self._n_leaves, self._n_rounds = 1, 0
         self.signal = np.zeros((n_features, n_features))
         self.cut_signal = np.zeros((n_features, most))
-        self._squares = np.zeros((n_features, CURVES, CURVES))
+        self._at_cuts = np.zeros((n_features, most))
+        self._turned = np.zeros_like(self._curves)
 
     @property
     def typical(self) -> float:
@@ -102,17 +102,17 @@ class PairEffects:
         weights = self._known.means().reshape(len(one), CURVES, CURVES, -1)
         shares = cut_shares[:, : self._curves.shape[1], None]
         spread = (shares * self._curves).swapaxes(1, 2) @ self._curves
-        signal, squares = np.zeros_like(self.signal), np.zeros_like(self._squares)
+        signal, squares = np.zeros_like(self.signal), np.zeros_like(spread)
         learning_kernels.add_energies(weights, one, other, spread, signal, squares)
         units = weights.shape[3] * self._n_leaves
-        self.signal, self._squares = signal / units, squares / units
-        at_cuts = np.einsum("fci,fci->fc", self._curves @ self._squares, self._curves)
-        self.cut_signal = np.maximum(at_cuts, 0.0)
+        self.signal, self._turned = signal / units, self._curves @ (squares / units)
+        self._at_cuts = np.einsum("fci,fci->fc", self._turned, self._curves)
+        self.cut_signal = np.maximum(self._at_cuts, 0.0)
 
     def between(self, feature: NDArray[np.integer], cut: NDArray[np.integer]) -> Values:
         """The same of ranges that begin at a cut, for each cut at which they may end, (n, cuts)."""
-        between = squares_between(self._curves, self._squares, feature, cut)
-        return np.maximum(between, 0.0)
+        known = self._curves, self._turned, self._at_cuts
+        return np.maximum(drawing_kernels.squares_between(*known, feature, cut), 0.0)
 
 
 @lru_cache(maxsize=MAX_DEPTH + 1)
