@@ -90,12 +90,12 @@ class CutEffects:
     def _look(self, n_leaves: int) -> None:
         """Turn what is known of weights into squares of contrasts."""
         mean, covariance = self._known.posterior()
-        at_cuts, turned = self._curves @ mean, self._curves @ covariance
-        known = (at_cuts**2).mean(axis=2)
-        doubt = np.einsum("fcw,fcw->fc", turned, self._curves)
-        self.promise = (known + DOUBT * doubt) / n_leaves
-        self._turned = (at_cuts @ mean.swapaxes(1, 2) / mean.shape[2] + turned) / n_leaves
-        self._squares = (known + doubt) / n_leaves
+        known = mean @ mean.swapaxes(1, 2) / mean.shape[2]
+        self._turned = self._curves @ ((known + covariance) / n_leaves)
+        self._squares = np.einsum("fcw,fcw->fc", self._turned, self._curves)
+        # What is not known counts once by now.
+        doubt = np.einsum("fcw,fcw->fc", self._curves @ covariance, self._curves)
+        self.promise = self._squares + (DOUBT - 1.0) / n_leaves * doubt
 
     def between(self, feature: NDArray[np.integer], cut: NDArray[np.integer]) -> Values:
         """What questions that begin at a cut promise for each cut at which they may end, (n, cuts).

@@ -66,29 +66,55 @@ def pair_rows(feature, cut, end, contrasts, curves, number, which, rows, seen):
 
 
 @njit(nogil=True, cache=True)
-def solve(precision, pull, noise, firm, out):
-    """Write the means of weights: precisions over the noise, made firm, turn them into pulls."""
+def solve(precision, pull, noise, firm, firmest, means, covariances):
+    """Write the means of weights, and the covariances of those things for which there is room.
+
+    The precision, over the noise, of each weight of a thing is made firm: by a number, or by a
+    part of what was seen where that is more.
+    """
     n_weights = precision.shape[1]
-    root = np.zeros((n_weights, n_weights))
+    root, turned = np.zeros((n_weights, n_weights)), np.zeros(n_weights)
     for thing in range(precision.shape[0]):
-        # The root of Cholesky, a row at a time.
+        trace = 0.0
         for a in range(n_weights):
-            for b in range(a + 1):
-                rest = precision[thing, a, b] / noise + (firm[thing] if a == b else 0.0)
-                for c in range(b):
-                    rest -= root[a, c] * root[b, c]
-                root[a, b] = np.sqrt(rest) if a == b else rest / root[b, b]
+            trace += precision[thing, a, a]
+        least = firmest * trace / (n_weights * noise)
+        _find_root(precision[thing], noise, max(firm, least), root)
         for k in range(pull.shape[2]):
-            mean = out[thing, :, k]
+            turned[:] = pull[thing, :, k]
+            _divide(root, turned)
+            means[thing, :, k] = turned / noise
+        if thing < covariances.shape[0]:
             for a in range(n_weights):
-                mean[a] = pull[thing, a, k] / noise
-                for c in range(a):
-                    mean[a] -= root[a, c] * mean[c]
-                mean[a] /= root[a, a]
-            for a in range(n_weights - 1, -1, -1):
-                for c in range(a + 1, n_weights):
-                    mean[a] -= root[c, a] * mean[c]
-                mean[a] /= root[a, a]
+                turned[:] = 0.0
+                turned[a] = 1.0
+                _divide(root, turned)
+                covariances[thing, a] = turned
+
+
+@njit(nogil=True, cache=True)
+def _find_root(precision, noise, firm, root):
+    """Cholesky's root of a precision over the noise that was made firm, a row at a time."""
+    for a in range(root.shape[0]):
+        for b in range(a + 1):
+            rest = precision[a, b] / noise + (firm if a == b else 0.0)
+            for c in range(b):
+                rest -= root[a, c] * root[b, c]
+            root[a, b] = np.sqrt(rest) if a == b else rest / root[b, b]
+
+
+@njit(nogil=True, cache=True)
+def _divide(root, values):
+    """Divide by the square of a root, in place."""
+    n = root.shape[0]
+    for a in range(n):
+        for c in range(a):
+            values[a] -= root[a, c] * values[c]
+        values[a] /= root[a, a]
+    for a in range(n - 1, -1, -1):
+        for c in range(a + 1, n):
+            values[a] -= root[c, a] * values[c]
+        values[a] /= root[a, a]
 
 
 @njit(nogil=True, cache=True)

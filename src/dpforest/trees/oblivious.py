@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import stacked
+from dpforest.trees import oblivious_kernels
 
 MAX_DEPTH = 8  # a leaf number is one byte
 
@@ -55,20 +56,11 @@ class ObliviousTrees:
         ``low + span``. A table answers for single records.
         """
         n_trees, levels, n_bins = self.goes_right.shape
-        padded = np.zeros((n_trees, levels, n_bins + 2), np.bool_)
-        padded[:, :, 1:-1] = self.goes_right
-        # A run begins where an answer differs from the one before, and ends at the next such place.
-        changes = np.flatnonzero(padded[:, :, 1:] != padded[:, :, :-1])
-        low = changes[::2] % (n_bins + 1)
-        question = np.arange(n_trees)[:, None] * levels + np.arange(levels + 1)
-        return (
-            self.feature,
-            np.searchsorted(changes[::2], question * (n_bins + 1)),
-            low.astype(np.uint8),
-            (changes[1::2] - changes[::2] - 1).astype(np.uint8),
-            self.goes_right.view(np.uint8),
-            self.depth,
-        )
+        first = np.empty((n_trees, levels + 1), np.int64)
+        low, span = np.empty((2, n_trees * levels * n_bins // 2), np.uint8)
+        n = oblivious_kernels.find_runs(self.goes_right, first, low, span)
+        table = self.goes_right.view(np.uint8)
+        return self.feature, first, low[:n].copy(), span[:n].copy(), table, self.depth
 
     def __getitem__(self, which: slice) -> ObliviousTrees:
         """Some of the trees."""

@@ -263,13 +263,14 @@ class ObliviousGrower:
 
     def _draw_features(self, n_trees: int, depth: int) -> NDArray[np.int64]:
         """Different features for the levels of a tree, as long as there are enough."""
-        shares = self.feature_shares if self._times_asked.any() else self._usable / 1.0
-        shares = shares / shares.sum()
-        if depth > self._usable.sum():
-            return self._rng.choice(len(shares), (n_trees, depth), p=shares)
-        if self._pairs is not None and self._times_asked.any():
+        any_asked, enough = bool(self._times_asked.any()), depth <= self._usable.sum()
+        if self._pairs is not None and any_asked and enough:
             known = self._promise, self._usable, self._learnt, self._focus
             return self._pairs.draw(*known, (n_trees, depth), self._rng)
+        shares = self.feature_shares if any_asked else self._usable / 1.0
+        shares = shares / shares.sum()
+        if not enough:
+            return self._rng.choice(len(shares), (n_trees, depth), p=shares)
         with np.errstate(divide="ignore"):
             keys = np.log(shares) + self._rng.gumbel(size=(n_trees, len(shares)))
         return np.argsort(-keys, axis=1)[:, :depth]
