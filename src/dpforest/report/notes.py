@@ -205,8 +205,8 @@ class Notes:
             # One point more, of the mean, for bins that were hardly met.
             found.append((sums + 1.0) / (counts + 1.0))
             add_tree_values(each.trees, points, each.values, scores)
-        if loss.constant_hessian:
-            found, doubts, whole = (part * len(self.rounds) for part in (found, doubts, whole))
+        times = len(self.rounds) if loss.constant_hessian else 1
+        found, doubts, whole = times * found, times * doubts, times * whole
         # Where records' Hessians sink faster than those of points, points are not like records.
         unlike = np.log([each.whole for each in self.rounds]) - np.log(whole)
         of_features = np.split(np.stack(found, axis=1), first[1:-1])

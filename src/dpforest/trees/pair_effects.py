@@ -112,7 +112,8 @@ class PairEffects:
     def between(self, feature: NDArray[np.integer], cut: NDArray[np.integer]) -> Values:
         """The same of ranges that begin at a cut, for each cut at which they may end, (n, cuts)."""
         known = self._curves, self._turned, self._at_cuts
-        return np.maximum(drawing_kernels.squares_between(*known, feature, cut), 0.0)
+        between = drawing_kernels.squares_between(*known, feature, cut)
+        return np.asarray(np.maximum(between, 0.0))
 
 
 @lru_cache(maxsize=MAX_DEPTH + 1)
