@@ -40,10 +40,19 @@ def sum_directions(slopes, weights, columns, place, size, constant, limits, out)
             out[k, 0] += _sum_kept(slope, rows[n_features], scales, lengths, limit)
             for j in range(n_features):
                 column, places, row = columns[j, start:stop], place[j], rows[j]
-                if (places == places[0]).all():  # as of a number: one weight for all
+                if _is_one(places):
                     out[k, places[0]] += _sum_kept(slope, row, scales, lengths, limit)
                 else:
                     _add_kept(slope, row, scales, lengths, limit, column, places, out[k])
+
+
+@njit(nogil=True, cache=True)
+def _is_one(places):
+    """Whether all bins have one weight, as those of a number."""
+    others = 0
+    for b in range(1, places.shape[0]):
+        others += places[b] != places[0]
+    return others == 0
 
 
 @njit(nogil=True, cache=True)

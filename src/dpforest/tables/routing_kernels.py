@@ -136,9 +136,20 @@ def _answer(column, low, span, bit, leaf):
 
 
 @njit(nogil=True, cache=True)
+def _asks_one(feature, depth):
+    """Whether all levels ask one feature, as those of a linear start do."""
+    others = 0
+    for k in range(depth):
+        others += feature[k] != feature[0]
+    return others == 0
+
+
+@njit(nogil=True, cache=True)
 def _look_up_leaves(column, first, low, span, depth, leaf):
-    """The same of a tree that asks one feature only, as those of a linear start do."""
-    bins, table = np.arange(256).astype(np.uint8), np.zeros(256, np.uint8)
+    """The leaf numbers of a tree that asks one feature only: each of its bins has one."""
+    bins, table = np.empty(256, np.uint8), np.zeros(256, np.uint8)
+    for b in range(256):
+        bins[b] = b
     for k in range(depth):
         for run in range(first[k], first[k + 1]):
             _answer(bins, low[run], span[run], np.uint8(1 << k), table)
@@ -150,7 +161,7 @@ def _look_up_leaves(column, first, low, span, depth, leaf):
 def _oblivious_leaves(columns, start, feature, first, low, span, depth, leaf):
     """Write into ``leaf`` the leaf numbers, in one tree, of the records from ``start`` on."""
     stop = start + leaf.shape[0]
-    if first[depth] - first[0] > MANY_RUNS and (feature[:depth] == feature[0]).all():
+    if first[depth] - first[0] > MANY_RUNS and _asks_one(feature, depth):
         _look_up_leaves(columns[feature[0], start:stop], first, low, span, depth, leaf)
         return
     leaf[:] = 0

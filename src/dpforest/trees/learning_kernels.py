@@ -60,7 +60,8 @@ def pair_rows(feature, cut, end, contrasts, curves, number, which, rows, seen):
                         at_end = curves[g, end[t, b], j] if end[t, b] >= 0 else 0.0
                         rows[n, i * n_curves + j] = first * (curves[g, d, j] - at_end)
                 which[n] = number[f, g]
-                seen[n] = contrasts[t, (1 << one) | (1 << other)]
+                for k in range(seen.shape[1]):
+                    seen[n, k] = contrasts[t, (1 << one) | (1 << other), k]
                 n += 1
     return n
 
@@ -81,15 +82,16 @@ def solve(precision, pull, noise, firm, firmest, means, covariances):
         least = firmest * trace / (n_weights * noise)
         _find_root(precision[thing], noise, max(firm, least), root)
         for k in range(pull.shape[2]):
-            turned[:] = pull[thing, :, k]
+            for a in range(n_weights):
+                turned[a] = pull[thing, a, k] / noise
             _divide(root, turned)
-            means[thing, :, k] = turned / noise
+            for a in range(n_weights):
+                means[thing, a, k] = turned[a]
         if thing < covariances.shape[0]:
             for a in range(n_weights):
-                turned[:] = 0.0
-                turned[a] = 1.0
-                _divide(root, turned)
-                covariances[thing, a] = turned
+                for b in range(n_weights):
+                    covariances[thing, a, b] = 1.0 if a == b else 0.0
+                _divide(root, covariances[thing, a])
 
 
 @njit(nogil=True, cache=True)
