@@ -28,7 +28,8 @@ def integers_of(loss, scores, target, limits=None, weights=()):
     loss.loss.derivatives(scores, target, slopes, curvatures)
     packed = np.full(scores.shape, -1, np.int64)
     weights = np.asarray(weights, np.float64)
-    kernels.pack_gradients(slopes, curvatures, weights, limits or loss.limits, loss.norm, packed)
+    limits = limits or loss.limits
+    kernels.pack_gradients(slopes, 0, curvatures, weights, limits, loss.norm, packed)
     assert (packed[1:] & ((1 << kernels.HESSIAN_BITS) - 1) == 0).all()
     return packed >> kernels.HESSIAN_BITS, packed[0] & ((1 << kernels.HESSIAN_BITS) - 1)
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpforest.tables.routing import add_tree_values
-from dpforest.tables.routing_kernels import FEW_RECORDS, WIDE_BLOCK
+from dpforest.tables.routing_kernels import FEW_RECORDS, MANY_RUNS, WIDE_BLOCK
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 
 KINDS = ("interval", "halves", "none", "all")
@@ -60,20 +60,31 @@ def test_routing_follows_the_definition(kind, seed):
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 4), st.sampled_from(KINDS))
-def test_an_interval_and_a_table_give_the_same_answers(seed, levels, kind):
+def test_the_runs_of_a_question_and_its_table_give_the_same_answers(seed, levels, kind):
     trees = make_trees(np.random.default_rng(seed), 3, levels, 2, kind)
-    _, low, span, in_a_row, table, _ = trees.routing_arrays
+    _, first, low, span, table, _ = trees.routing_arrays
     bin_ = np.arange(256).astype(np.uint8)
-    by_interval = (bin_ - low[:, :, None]).astype(np.uint8) <= span[:, :, None]
+    by_run = (bin_ - low[:, None]).astype(np.uint8) <= span[:, None]
+    assert first.shape == (3, levels + 1)
+    for t in range(3):
+        for k in range(levels):
+            runs = by_run[first[t, k] : first[t, k + 1]]
+            np.testing.assert_array_equal(runs.sum(axis=0), trees.goes_right[t, k])
+            assert len(runs) <= 1 or kind == "halves"
     np.testing.assert_array_equal(table.astype(bool), trees.goes_right)
-    np.testing.assert_array_equal(by_interval[in_a_row], trees.goes_right[in_a_row])
-    empty = ~trees.goes_right.any(axis=2)
-    assert kind == "halves" or in_a_row[~empty].all()
-    assert not in_a_row[empty].any()  # an interval is never empty, so a table must answer
+
+
+def test_a_tree_that_asks_one_feature_for_the_digits_of_its_bin_looks_them_up():
+    bit = np.arange(256) >> np.arange(MAX_DEPTH)[:, None] & 1
+    feature = np.ones((1, MAX_DEPTH), np.int32)
+    trees = ObliviousTrees(feature, bit[None] == 1, np.full(1, MAX_DEPTH, np.int32))
+    assert len(trees.routing_arrays[2]) > MANY_RUNS
+    bins = np.asfortranarray(np.random.default_rng(0).integers(0, 256, (WIDE_BLOCK + 9, 2)))
+    np.testing.assert_array_equal(leaves_by_kernel(trees, bins.astype(np.uint8))[:, 0], bins[:, 1])
 
 
 @pytest.mark.parametrize("n", [1, FEW_RECORDS, FEW_RECORDS + 1, WIDE_BLOCK + 3])
-@pytest.mark.parametrize("n_trees", [0, 3, 4, 10])
+@pytest.mark.parametrize("n_trees", [0, 1, 2, 3, 4, 10])
 def test_values_add_up_tree_by_tree_for_every_output_bit_for_bit(n, n_trees):
     rng = np.random.default_rng(n_trees)
     trees = make_trees(rng, n_trees, 3, 2, "halves")

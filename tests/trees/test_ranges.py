@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpforest.trees import drawing_kernels
 from dpforest.trees.oblivious import ObliviousTrees
-from dpforest.trees.ranges import FOCUS, RANGES, ask_ranges, draw_ends, ends_of
+from dpforest.trees.ranges import FOCUS, RANGES, draw_ends, ends_of
 from dpforest.trees.structure import FeatureBins
 
 
@@ -46,8 +47,9 @@ def test_what_is_asked_is_what_is_read(data):
     cut = data.draw(st.integers(0, n_values - 2))
     others = [-1, *(place for place in range(n_values - 1) if place != cut)]
     end = data.draw(st.sampled_from(others))
-    right = np.arange(256)[None] > cut
-    ask_ranges(right, np.array([cut]), np.array([end]))
+    right = np.empty((1, 1, 256), np.bool_)
+    drawing_kernels.ask(np.array([[cut]]), np.array([[end]]), right)
+    right = right[0]
     right[:, n_values:] = data.draw(st.booleans())  # missing values
     trees = ObliviousTrees(np.zeros((1, 1), np.int32), right[None], np.ones(1, np.int32))
     bins = FeatureBins(np.array([n_values]), np.array([n_values + 1]), np.array([False]))

@@ -26,19 +26,21 @@ def sum_gradients(slopes, curvatures, weights, limits, norm, leaves, out):
     totals = np.empty(4 * LEAVES, np.int64)
     for start in range(0, n, WIDE_BLOCK):
         stop = min(start + WIDE_BLOCK, n)
-        block = packed[:, : stop - start]
         own = weights[start:stop]
-        pack_gradients(slopes[:, start:stop], curvatures[start:stop], own, limits, norm, block)
+        pack_gradients(slopes, start, curvatures[start:stop], own, limits, norm, packed)
         for t in range(leaves.shape[0]):
             for k in range(n_outputs):
                 totals[:] = 0
-                _add_by_leaf(block[k], leaves[t, start:stop], totals)
+                _add_by_leaf(packed[k], leaves[t, start:stop], totals)
                 _unpack_totals(totals, out[t, :, k])
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def pack_gradients(slopes, curvatures, weights, limits, norm, packed):
+def pack_gradients(slopes, start, curvatures, weights, limits, norm, packed):
     """Write the integer gradients of each record, and its Hessian with that of the first output.
+
+    The records are those from ``start`` on for which there are ``curvatures``. A part of a row is
+    in one piece, and of a table not: loops over the former compile to vector code.
 
     Weights shrink what clipping left; a record whose weight is not from 0 to 1 is dropped. All are
     cut off towards zero. Whatever floating point did before, the integers are held to the limit
@@ -47,10 +49,11 @@ def pack_gradients(slopes, curvatures, weights, limits, norm, packed):
     limit, do not wrap around beyond it, and no comparison with NaN or infinity holds.
     """
     gradient_unit, hessian_unit, clip, limit = limits
-    n_outputs, n = slopes.shape
+    n_outputs, n = slopes.shape[0], curvatures.shape[0]
+    stop = start + n
     unit, size = np.zeros(n), np.zeros(n)
     for k in range(n_outputs):
-        _add_lengths(slopes[k], norm, unit)
+        _add_lengths(slopes[k, start:stop], norm, unit)
     for i in range(weights.shape[0]):
         curvatures[i] *= weights[i] if 0.0 <= weights[i] <= 1.0 else 0.0
     for i in range(n):
@@ -63,12 +66,12 @@ def pack_gradients(slopes, curvatures, weights, limits, norm, packed):
         unit[i] *= weights[i] if 0.0 <= weights[i] <= 1.0 else 0.0
     _add_lengths(curvatures, norm, size)
     for k in range(n_outputs):
-        gradients = slopes[k]
+        gradients = slopes[k, start:stop]
         for i in range(n):
             gradients[i] = np.trunc(gradients[i] * unit[i])
         _add_lengths(gradients, norm, size)
     for k in range(n_outputs):
-        gradients, words = slopes[k], packed[k]
+        gradients, words = slopes[k, start:stop], packed[k]
         for i in range(n):
             words[i] = np.int64(gradients[i] if size[i] <= limit else 0.0) << HESSIAN_BITS
     for i in range(n):

@@ -14,7 +14,7 @@ from dpforest.records.blocks import NO_WEIGHTS, Block, front
 from dpforest.tables import routing_kernels
 from dpforest.trees.oblivious import ObliviousTrees
 
-DERIVATIVES_AT_ONCE = 1 << 15  # numbers that stay in the second-level cache
+DERIVATIVES_AT_ONCE = 1 << 16  # numbers that stay in the cache; calls and threads cost, too
 
 
 @dataclass(frozen=True)

@@ -55,5 +55,5 @@ class LinearSums:
             slopes = front(numbers, loss.n_outputs, n)
             loss.loss.derivatives(piece.scores, piece.target, slopes, curvatures[:n])
             weights = NO_WEIGHTS if piece.weight is None else piece.weight
-            rows = piece.bins, design.place, design.size, design.constant
+            rows = piece.bins.T, design.place, design.size, design.constant
             linear_kernels.sum_directions(slopes, weights, *rows, limits, total)

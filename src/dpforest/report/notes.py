@@ -195,7 +195,8 @@ class Notes:
         target, slopes = np.zeros(POINTS, np.int32), np.zeros((n_outputs, POINTS))
         hessians = np.zeros(POINTS)
         found, doubts, whole = [], [], []
-        for each in self.rounds:
+        # Where Hessians never change, one round tells of all.
+        for each in self.rounds[: 1 if loss.constant_hessian else None]:
             loss.derivatives(scores, target, slopes, hessians)
             whole.append(max(float(hessians.mean()), 1e-12))
             relative = hessians / whole[-1]
@@ -203,8 +204,9 @@ class Notes:
             sums = np.bincount(place, relative.repeat(len(weights)), first[-1])
             # One point more, of the mean, for bins that were hardly met.
             found.append((sums + 1.0) / (counts + 1.0))
-            if not loss.constant_hessian:
-                add_tree_values(each.trees, points, each.values, scores)
+            add_tree_values(each.trees, points, each.values, scores)
+        times = len(self.rounds) if loss.constant_hessian else 1
+        found, doubts, whole = times * found, times * doubts, times * whole
         # Where records' Hessians sink faster than those of points, points are not like records.
         unlike = np.log([each.whole for each in self.rounds]) - np.log(whole)
         of_features = np.split(np.stack(found, axis=1), first[1:-1])

@@ -18,6 +18,7 @@ from numba import njit
 
 BLOCK = 1024  # records routed together; their nodes and counters stay in the first-level cache
 WIDE_BLOCK = 8192  # records whose leaf numbers and scores stay near; a call costs as much as many
+MANY_RUNS = 32  # of a tree: answering as many takes longer than a table
 FEW_RECORDS = 8  # so many go down oblivious trees one by one
 
 
@@ -128,48 +129,63 @@ def strongest_leaf(bins, forest, strength, out):
 
 
 @njit(nogil=True, cache=True)
-def _answer_by_interval(column, low, span, bit, leaf):
-    """Set a bit of the leaf numbers where the bin lies in an interval; compiles to vector code."""
+def _answer(column, low, span, bit, leaf):
+    """Set a bit of the leaf numbers where the bin lies in a run; compiles to vector code."""
     for i in range(leaf.shape[0]):
         leaf[i] |= np.uint8(np.uint8(np.uint8(column[i] - low) <= span) * bit)
 
 
 @njit(nogil=True, cache=True)
-def _answer_by_table(column, table, level, leaf):
-    for i in range(leaf.shape[0]):
-        leaf[i] |= np.uint8(table[column[i]] << level)
+def _asks_one(feature, depth):
+    """Whether all levels ask one feature, as those of a linear start do."""
+    others = 0
+    for k in range(depth):
+        others += feature[k] != feature[0]
+    return others == 0
 
 
 @njit(nogil=True, cache=True)
-def _oblivious_leaves(columns, start, feature, low, span, in_a_row, table, depth, leaf):
+def _look_up_leaves(column, first, low, span, depth, leaf):
+    """The leaf numbers of a tree that asks one feature only: each of its bins has one."""
+    bins, table = np.empty(256, np.uint8), np.zeros(256, np.uint8)
+    for b in range(256):
+        bins[b] = b
+    for k in range(depth):
+        for run in range(first[k], first[k + 1]):
+            _answer(bins, low[run], span[run], np.uint8(1 << k), table)
+    for i in range(leaf.shape[0]):
+        leaf[i] = table[np.uint64(column[i])]
+
+
+@njit(nogil=True, cache=True)
+def _oblivious_leaves(columns, start, feature, first, low, span, depth, leaf):
     """Write into ``leaf`` the leaf numbers, in one tree, of the records from ``start`` on."""
-    leaf[:] = 0
     stop = start + leaf.shape[0]
+    if first[depth] - first[0] > MANY_RUNS and _asks_one(feature, depth):
+        _look_up_leaves(columns[feature[0], start:stop], first, low, span, depth, leaf)
+        return
+    leaf[:] = 0
     for k in range(depth):
         column = columns[feature[k], start:stop]
-        if in_a_row[k]:
-            _answer_by_interval(column, low[k], span[k], np.uint8(1 << k), leaf)
-        else:
-            _answer_by_table(column, table[k], np.uint8(k), leaf)
+        for run in range(first[k], first[k + 1]):
+            _answer(column, low[run], span[run], np.uint8(1 << k), leaf)
 
 
 @njit(nogil=True, cache=True)
 def find_oblivious_leaves(columns, trees, out):
     """Write into ``out[tree, record]`` the leaf numbers of the records in oblivious trees."""
-    feature, low, span, in_a_row, table, depth = trees
+    feature, first, low, span, _, depth = trees
     for start in range(0, columns.shape[1], WIDE_BLOCK):
         stop = min(start + WIDE_BLOCK, columns.shape[1])
         for t in range(feature.shape[0]):
             leaf = out[t, start:stop]
-            _oblivious_leaves(
-                columns, start, feature[t], low[t], span[t], in_a_row[t], table[t], depth[t], leaf
-            )
+            _oblivious_leaves(columns, start, feature[t], first[t], low, span, depth[t], leaf)
 
 
 @njit(nogil=True, cache=True)
 def add_tree_values(columns, trees, values, scores):
     """Add to ``scores[output, record]`` the values of the leaves of all trees, in their order."""
-    feature, low, span, in_a_row, table, depth = trees
+    feature, first, low, span, table, depth = trees
     n_trees, n = feature.shape[0], columns.shape[1]
     if n <= FEW_RECORDS:
         _add_values_one_by_one(columns, feature, table, depth, values, scores)
@@ -179,15 +195,16 @@ def add_tree_values(columns, trees, values, scores):
         stop = min(start + WIDE_BLOCK, n)
         for t in range(n_trees):
             leaf = leaves[t % 4, : stop - start]
-            _oblivious_leaves(
-                columns, start, feature[t], low[t], span[t], in_a_row[t], table[t], depth[t], leaf
-            )
+            _oblivious_leaves(columns, start, feature[t], first[t], low, span, depth[t], leaf)
             if t % 4 == 3:
                 for k in range(scores.shape[0]):
                     _add_four_values(values[t - 3 : t + 1], k, leaves, scores[k, start:stop])
-        for t in range(n_trees - n_trees % 4, n_trees):
-            for k in range(scores.shape[0]):
-                _add_values(values[t, k], leaves[t % 4], scores[k, start:stop])
+        t, last = n_trees - n_trees % 4, n_trees - 1
+        for k in range(scores.shape[0]):
+            if n_trees % 4 >= 2:
+                _add_two_values(values[t : t + 2], k, leaves, scores[k, start:stop])
+            if n_trees % 2 == 1:
+                _add_values(values[last, k], leaves[last % 4], scores[k, start:stop])
 
 
 @njit(nogil=True, cache=True)
@@ -211,6 +228,16 @@ def _add_four_values(values, output, leaves, scores):
         score += b[np.uint64(in_b[i])]
         score += c[np.uint64(in_c[i])]
         scores[i] = score + d[np.uint64(in_d[i])]
+
+
+@njit(nogil=True, cache=True)
+def _add_two_values(values, output, leaves, scores):
+    """The same of two trees: rounds of boosting often have no more."""
+    a, b = values[0, output], values[1, output]
+    in_a, in_b = leaves[0], leaves[1]
+    for i in range(scores.shape[0]):
+        score = scores[i] + a[np.uint64(in_a[i])]
+        scores[i] = score + b[np.uint64(in_b[i])]
 
 
 @njit(nogil=True, cache=True)

@@ -65,6 +65,8 @@ class CategoryEffects:
         if self._pull is None:
             self._pull = np.zeros((*self._precision.shape[:2], contrast.shape[1]))
         self._deviation = deviation
+        if not len(feature):
+            return
         there = np.arange(self._widest) < self._n_values[feature][:, None]
         signs = np.where(goes_right[:, : self._widest], 1.0, -1.0) * there / np.sqrt(n_leaves)
         for j in np.unique(feature[self._known[feature]]):

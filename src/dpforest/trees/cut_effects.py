@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
+from dpforest.trees import drawing_kernels
 from dpforest.trees.fading_regressions import FadingRegressions
 
 WEIGHTS = 8  # of a feature: curves that tell its effects
@@ -54,8 +55,9 @@ class CutEffects:
         self._curves = np.zeros((len(n_cuts), max(int(n_cuts.max(initial=0)), 1), WEIGHTS))
         for feature, n in enumerate(n_cuts.tolist()):
             self._curves[feature, :n] = _curves(n)
-        self._n_rounds, self._n_leaves = 0, 1
-        self._squares = np.zeros((len(n_cuts), WEIGHTS, WEIGHTS))
+        self._n_rounds = 0
+        self._turned = np.zeros_like(self._curves)
+        self._squares = np.zeros(self._curves.shape[:2])
         self.promise = np.zeros(self._curves.shape[:2])
 
     def learn(
@@ -88,18 +90,20 @@ class CutEffects:
     def _look(self, n_leaves: int) -> None:
         """Turn what is known of weights into squares of contrasts."""
         mean, covariance = self._known.posterior()
-        known = ((self._curves @ mean) ** 2).mean(axis=2)
-        doubt = ((self._curves @ covariance) * self._curves).sum(axis=2)
-        self.promise = (known + DOUBT * doubt) / n_leaves
-        self._squares, self._n_leaves = mean @ mean.swapaxes(1, 2) / mean.shape[2], n_leaves
-        self._squares += covariance
+        known = mean @ mean.swapaxes(1, 2) / mean.shape[2]
+        self._turned = self._curves @ ((known + covariance) / n_leaves)
+        self._squares = np.einsum("fcw,fcw->fc", self._turned, self._curves)
+        # What is not known counts once by now.
+        doubt = np.einsum("fcw,fcw->fc", self._curves @ covariance, self._curves)
+        self.promise = self._squares + (DOUBT - 1.0) / n_leaves * doubt
 
     def between(self, feature: NDArray[np.integer], cut: NDArray[np.integer]) -> Values:
         """What questions that begin at a cut promise for each cut at which they may end, (n, cuts).
 
         What is not known counts once here: there are many ranges.
         """
-        return squares_between(self._curves, self._squares, feature, cut) / self._n_leaves
+        known = self._curves, self._turned, self._squares
+        return np.asarray(drawing_kernels.squares_between(*known, feature, cut))
 
     def believed(self, squares: Values, times: Values, noise: float) -> Values:
         """The same of features without an order, from the squares above the noise that they showed.
@@ -121,17 +125,6 @@ def between_ends(
     """The curves of some features at a cut, less those where the question ends, if anywhere."""
     at_end = np.where((end >= 0)[:, None], curves[feature, np.maximum(end, 0)], 0.0)
     return np.asarray(curves[feature, cut] - at_end)
-
-
-def squares_between(
-    curves: Values, squares: Values, feature: NDArray[np.integer], cut: NDArray[np.integer]
-) -> Values:
-    """The square of what curves come to between a cut and every other, shape (n, n_cuts).
-
-    ``squares`` are those of the weights of the curves, (n_features, n_weights, n_weights).
-    """
-    between = curves[feature] - curves[feature, cut][:, None, :]
-    return np.asarray(((between @ squares[feature]) * between).sum(axis=2))
 
 
 @lru_cache(maxsize=256)

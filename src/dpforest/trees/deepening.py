@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
+from dpforest.trees import learning_kernels
 from dpforest.trees.oblivious import MAX_DEPTH
 
 TREES = 50  # that are looked at before the next decision
@@ -102,16 +103,9 @@ def contrasts(sums: Values) -> Values:
     >>> contrasts(np.array([[[3.0], [1.0]]])).ravel().round(2).tolist()
     [2.83, 1.41]
     """
-    n_trees, n_leaves, n_outputs = sums.shape
-    out = np.ascontiguousarray(sums / np.sqrt(n_leaves))
-    size = 1
-    while size < n_leaves:
-        pairs = out.reshape(n_trees, -1, 2, size, n_outputs)
-        difference = pairs[:, :, 0] - pairs[:, :, 1]
-        pairs[:, :, 0] += pairs[:, :, 1]
-        pairs[:, :, 1] = difference
-        size *= 2
-    return np.asarray(out)
+    out = np.ascontiguousarray(sums / np.sqrt(sums.shape[1]))
+    learning_kernels.transform(out)
+    return out
 
 
 @lru_cache(maxsize=MAX_DEPTH + 1)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
-from dpforest.trees import pair_effects
+from dpforest.trees import drawing_kernels, pair_effects
 from dpforest.trees.pair_effects import PairEffects, level_pairs
 
 MOST_FEATURES = 500  # of more, hardly any pair meets twice, and a table of pairs would be large
@@ -125,22 +125,6 @@ class FeaturePairs:
             Trees and levels.
         rng : numpy.random.Generator
         """
-        signal = self.signal
-        trees, drawn = np.arange(shape[0]), np.empty(shape, np.int64)
-        left = np.repeat(usable[None], shape[0], axis=0)
-        adds = np.repeat(promise[None], shape[0], axis=0)
-        for level in range(shape[1]):
-            # In units of the best that is left: its power cannot vanish.
-            open_ = np.where(left, adds, 0.0)
-            by_promise = _shares((open_ / open_.max(axis=1, keepdims=True)) ** focus)
-            shares = (1.0 - learnt) * _shares(left / 1.0) + learnt * by_promise
-            with np.errstate(divide="ignore"):
-                keys = np.log(shares) + rng.gumbel(size=shares.shape)
-            drawn[:, level] = keys.argmax(axis=1)
-            left[trees, drawn[:, level]] = False
-            adds += signal[drawn[:, level]]
-        return drawn
-
-
-def _shares(weights: Values) -> Values:
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+        gumbel = rng.gumbel(size=(shape[1], shape[0], len(usable)))
+        drawn = drawing_kernels.draw_features(promise, usable, learnt, focus, self.signal, gumbel)
+        return np.asarray(drawn)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import stacked
+from dpforest.trees import oblivious_kernels
 
 MAX_DEPTH = 8  # a leaf number is one byte
 
@@ -49,21 +50,17 @@ class ObliviousTrees:
     def routing_arrays(self) -> tuple[Any, ...]:
         """What compiled routing reads.
 
-        Most questions have an interval of bins for an answer, which the processor tests for many
-        records at once: bins from ``low`` to ``low + span`` go right. The others need a table.
+        The bins that go right are runs, which the processor tests for many records at once: one run
+        where a cut or a range is asked, a second one of bins that are no values. Those of level k
+        of tree t are number ``first[t, k]`` to ``first[t, k + 1]``: bins from ``low`` to
+        ``low + span``. A table answers for single records.
         """
-        right = self.goes_right
-        low = right.argmax(axis=2)
-        last = right.shape[2] - 1 - right[:, :, ::-1].argmax(axis=2)
-        in_a_row = right.sum(axis=2) == last - low + 1
-        return (
-            self.feature,
-            low.astype(np.uint8),
-            np.where(in_a_row, last - low, 0).astype(np.uint8),
-            in_a_row,
-            right.view(np.uint8),
-            self.depth,
-        )
+        n_trees, levels, n_bins = self.goes_right.shape
+        first = np.empty((n_trees, levels + 1), np.int64)
+        low, span = np.empty((2, n_trees * levels * n_bins // 2), np.uint8)
+        n = oblivious_kernels.find_runs(self.goes_right, first, low, span)
+        table = self.goes_right.view(np.uint8)
+        return self.feature, first, low[:n].copy(), span[:n].copy(), table, self.depth
 
     def __getitem__(self, which: slice) -> ObliviousTrees:
         """Some of the trees."""

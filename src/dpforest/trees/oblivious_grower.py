@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
+from dpforest.trees import drawing_kernels
 from dpforest.trees.category_effects import CategoryEffects
 from dpforest.trees.cut_effects import CutEffects
 from dpforest.trees.feature_pairs import MOST_FEATURES, FeaturePairs
 from dpforest.trees.oblivious import ObliviousTrees
-from dpforest.trees.ranges import ask_ranges, draw_ends, ends_of
+from dpforest.trees.ranges import draw_ends, ends_of
 from dpforest.trees.structure import FeatureBins
 
 CUT_FOCUS = 2.0  # the power of a cut's signal with which it is drawn
@@ -93,15 +94,17 @@ class ObliviousGrower:
         self._candidate_trees = candidate_trees
         kept = KEPT if chosen_levels <= 3 or candidate_trees else 2 * KEPT
         self._chosen: deque[ObliviousTrees] = deque(maxlen=kept)
-        self._cut_weights = np.zeros((len(bins), 256))
+        self._stacked: ObliviousTrees
+        most = max(0 if weights is None else len(weights) for weights in cut_weights)
+        self._cut_weights = np.zeros((len(bins), max(most, 1)))
         for shares, weights in zip(self._cut_weights, cut_weights, strict=True):
             if weights is not None and len(weights):
                 shares[: len(weights)] = weights / weights.sum()
         self._shares_of_cuts = self._cut_weights
         n_cuts = [0 if weights is None else len(weights) for weights in cut_weights]
-        self._last_cut = np.array(n_cuts)[:, None] - 1
-        self._cut_signal = np.zeros((len(bins), 256))
-        self._times_cut = np.zeros((len(bins), 256))
+        self._last_cut = np.array(n_cuts) - 1
+        self._cut_signal = np.zeros_like(self._cut_weights)
+        self._times_cut = np.zeros_like(self._cut_weights)
         self._usable = bins.n_values > 1
         if not self._usable.any():
             self._usable = np.ones(len(bins), np.bool_)
@@ -121,7 +124,7 @@ class ObliviousGrower:
         if self._chosen:
             n_asking = round(self._asking * n_trees)
             which, level = self._draw_chosen(n_asking, depth)
-            chosen = ObliviousTrees.stack(list(self._chosen))
+            chosen = self._stacked
             n_levels = which.shape[1]
             trees.feature[:n_asking, :n_levels] = chosen.feature[which, level]
             trees.goes_right[:n_asking, :n_levels] = chosen.goes_right[which, level]
@@ -149,6 +152,7 @@ class ObliviousGrower:
     def keep(self, chosen: ObliviousTrees) -> None:
         """Take a question that was chosen, or a tree: some of the trees ask one of the last."""
         self._chosen.append(chosen)
+        self._stacked = ObliviousTrees.stack(list(self._chosen))
 
     def learn(self, trees: ObliviousTrees, together: Values, deviation: float) -> None:
         """Take note of what some trees released, as `dpforest.trees.deepening.contrasts`."""
@@ -201,8 +205,7 @@ class ObliviousGrower:
     def _promise(self) -> Values:
         """The signal of each feature, and what may still hide."""
         if self._cuts is not None and self._times_asked.any():
-            shares = self._shares_of_cuts[:, : self._cuts.promise.shape[1]]
-            numeric = (self._cuts.promise * shares).sum(axis=1)
+            numeric = (self._cuts.promise * self._shares_of_cuts).sum(axis=1)
             others = self._cuts.believed(self._signal, self._times_asked, self._noise)
             return np.where(self._bins.categorical, others, numeric) + 1e-300
         hidden = self._noise * np.sqrt(0.5 / np.maximum(self._times_asked, 1.0))
@@ -210,55 +213,40 @@ class ObliviousGrower:
 
     @property
     def _promise_of_cuts(self) -> Values:
-        """The signal of each cut, and what may still hide, shape (n_features, 256)."""
+        """The signal of each cut, and what may still hide, as far as there are any."""
         if self._cuts is not None:
-            promise = np.zeros_like(self._cut_weights)
             together = 0.0 if self._pairs is None else self._pairs.at_cuts(self._depth)
-            promise[:, : self._cuts.promise.shape[1]] = self._cuts.promise + together
-            return promise
+            return self._cuts.promise + together
         signal, times = _with_neighbours(self._cut_signal), _with_neighbours(self._times_cut)
         hidden = self._noise * np.sqrt(0.5 / np.maximum(times, 1.0))
         return np.asarray(np.maximum(signal / np.maximum(times, 1e-9), 0.0) + hidden)
 
     def _cut_shares(self) -> Values:
-        """How often a numeric feature is to be cut at each place, shape (n_features, 256)."""
+        """How often a numeric feature is to be cut at each place."""
         shares = self._cut_weights
         if self._learnt_cuts == 0.0:
             return shares
-        promise = np.where(shares > 0.0, self._promise_of_cuts, 0.0)
-        best = promise.max(axis=1, keepdims=True)
-        learnt = np.where(best > 0.0, promise / np.where(best > 0.0, best, 1.0), 1.0)
-        learnt = learnt**CUT_FOCUS * shares
-        known = learnt.sum(axis=1, keepdims=True)
-        learnt = learnt / np.where(known > 0.0, known, 1.0)
-        return np.asarray((1.0 - self._learnt_cuts) * shares + self._learnt_cuts * learnt)
-
-    def _shares_up_to_a_cut(self) -> Values:
-        """How often a numeric feature is cut at each place or before it; 1 for categories."""
-        up_to = np.cumsum(self._shares_of_cuts, axis=1)
-        # Past the last cut all shares are in, whatever rounding says; categories have no cuts.
-        return np.where(self._last_cut <= np.arange(256), 1.0, up_to)
+        promise = self._promise_of_cuts
+        return np.asarray(drawing_kernels.share_cuts(shares, promise, self._learnt_cuts, CUT_FOCUS))
 
     def _ask(self, feature: NDArray[np.int64]) -> ObliviousTrees:
         """Draw a question for every level, about the feature that is given for it."""
         n_trees, depth = feature.shape
         n_values = self._bins.n_values[feature]
-        bin_ = np.arange(256)
-        uniform = self._rng.random((n_trees, depth, 1))
-        cut = (self._shares_up_to_a_cut()[feature] < uniform).sum(axis=2, keepdims=True)
-        goes_right = bin_ > cut
+        uniform = self._rng.random((n_trees, depth))
+        cut = drawing_kernels.find_cuts(self._shares_of_cuts, self._last_cut, feature, uniform)
+        end = np.full(feature.shape, -1)
         if self._cuts is not None and self._times_asked.any():
             level = np.nonzero(self._has_ranges[feature])
-            asked = goes_right[level]
-            ask_ranges(asked, cut[level][:, 0], self._draw_ends(feature[level], cut[level][:, 0]))
-            goes_right[level] = asked
+            end[level] = self._draw_ends(feature[level], cut[level])
+        goes_right = np.empty((n_trees, depth, 256), np.bool_)
+        drawing_kernels.ask(cut, end, goes_right)
         level = np.nonzero(self._bins.categorical[feature])
         if len(level[0]):
             by_chance = self._split_categories(n_values[level])
             goes_right[level] = self._effects.part(feature[level], by_chance)
         # Missing, unseen and beyond: a coin, the same for all bins that are no values.
-        coin = self._rng.random((n_trees, depth, 1)) < 0.5
-        goes_right = np.where(bin_ >= n_values[:, :, None], coin, goes_right)
+        drawing_kernels.toss(n_values, self._rng.random((n_trees, depth)) < 0.5, goes_right)
         return ObliviousTrees(
             feature.astype(np.int32), goes_right, np.full(n_trees, depth, np.int32)
         )
@@ -275,13 +263,14 @@ class ObliviousGrower:
 
     def _draw_features(self, n_trees: int, depth: int) -> NDArray[np.int64]:
         """Different features for the levels of a tree, as long as there are enough."""
-        shares = self.feature_shares if self._times_asked.any() else self._usable / 1.0
-        shares = shares / shares.sum()
-        if depth > self._usable.sum():
-            return self._rng.choice(len(shares), (n_trees, depth), p=shares)
-        if self._pairs is not None and self._times_asked.any():
+        any_asked, enough = bool(self._times_asked.any()), depth <= self._usable.sum()
+        if self._pairs is not None and any_asked and enough:
             known = self._promise, self._usable, self._learnt, self._focus
             return self._pairs.draw(*known, (n_trees, depth), self._rng)
+        shares = self.feature_shares if any_asked else self._usable / 1.0
+        shares = shares / shares.sum()
+        if not enough:
+            return self._rng.choice(len(shares), (n_trees, depth), p=shares)
         with np.errstate(divide="ignore"):
             keys = np.log(shares) + self._rng.gumbel(size=(n_trees, len(shares)))
         return np.argsort(-keys, axis=1)[:, :depth]

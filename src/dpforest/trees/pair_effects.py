@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
-from dpforest.trees.cut_effects import between_ends, squares_between
+from dpforest.trees import drawing_kernels, learning_kernels
 from dpforest.trees.fading_regressions import FadingRegressions
 from dpforest.trees.oblivious import MAX_DEPTH
 
@@ -54,7 +54,8 @@ class PairEffects:
         self._n_leaves, self._n_rounds = 1, 0
         self.signal = np.zeros((n_features, n_features))
         self.cut_signal = np.zeros((n_features, most))
-        self._squares = np.zeros((n_features, CURVES, CURVES))
+        self._at_cuts = np.zeros((n_features, most))
+        self._turned = np.zeros_like(self._curves)
 
     @property
     def typical(self) -> float:
@@ -84,51 +85,35 @@ class PairEffects:
         cut_shares : callable
             How often each feature is cut at each place, shape (n_features, most cuts or more).
         """
-        one, other = level_pairs(feature.shape[1])
-        seen = contrasts[:, (1 << one) | (1 << other)]
-        swapped = feature[:, one] > feature[:, other]
-        first, second = np.where(swapped, other, one), np.where(swapped, one, other)
-        tree = np.arange(len(feature))[:, None]
-        features = feature[tree, first], feature[tree, second]
-        cuts = cut[tree, first], cut[tree, second]
-        ends = end[tree, first], end[tree, second]
-        asked = (cuts[0] >= 0) & (cuts[1] >= 0) & (features[0] != features[1])
-        curves = [
-            between_ends(self._curves, f[asked], c[asked], e[asked])
-            for f, c, e in zip(features, cuts, ends, strict=True)
-        ]
-        rows = (curves[0][:, :, None] * curves[1][:, None, :]).reshape(-1, CURVES * CURVES)
+        most = len(feature) * len(level_pairs(feature.shape[1])[0])
+        which, rows = np.empty(most, np.int64), np.empty((most, CURVES * CURVES))
+        seen = np.empty((most, contrasts.shape[2]))
+        asked = feature, cut, end, contrasts, self._curves, self._number
+        n = learning_kernels.pair_rows(*asked, which, rows, seen)
         self._n_leaves = contrasts.shape[1]
-        number = self._number[features[0][asked], features[1][asked]]
-        self._known.learn(number, rows / np.sqrt(self._n_leaves), seen[asked], noise)
+        self._known.learn(which[:n], rows[:n] / np.sqrt(self._n_leaves), seen[:n], noise)
         if self._n_rounds % ROUNDS == 0:
             self._look(cut_shares())
         self._n_rounds += 1
 
     def _look(self, cut_shares: Values) -> None:
         """Turn what is known of weights into squares of contrasts."""
-        mean, _ = self._known.posterior()
         one, other = self._pairs
-        weights = mean.reshape(len(one), CURVES, CURVES, -1)
-        n_outputs = weights.shape[3]
-        shares = cut_shares[:, : self._curves.shape[1]]
-        spread = np.einsum("fc,fci,fcj->fij", shares, self._curves, self._curves)
-        by_one = np.einsum("pjlv,pilv->pij", weights, _times(spread[other], weights, 2))
-        by_other = np.einsum("pljv,pliv->pij", weights, _times(spread[one], weights, 1))
-        units = n_outputs * self._n_leaves
-        energy = np.einsum("pij,pij->p", by_one, spread[one]) / units
-        self.signal[one, other] = self.signal[other, one] = np.maximum(energy, 0.0)
-        of_feature = np.zeros_like(spread)
-        np.add.at(of_feature, one, by_one)
-        np.add.at(of_feature, other, by_other)
-        at_cuts = np.einsum("fij,fci,fcj->fc", of_feature, self._curves, self._curves)
-        self.cut_signal = np.maximum(at_cuts, 0.0) / units
-        self._squares = of_feature / units
+        weights = self._known.means().reshape(len(one), CURVES, CURVES, -1)
+        shares = cut_shares[:, : self._curves.shape[1], None]
+        spread = (shares * self._curves).swapaxes(1, 2) @ self._curves
+        signal, squares = np.zeros_like(self.signal), np.zeros_like(spread)
+        learning_kernels.add_energies(weights, one, other, spread, signal, squares)
+        units = weights.shape[3] * self._n_leaves
+        self.signal, self._turned = signal / units, self._curves @ (squares / units)
+        self._at_cuts = np.einsum("fci,fci->fc", self._turned, self._curves)
+        self.cut_signal = np.maximum(self._at_cuts, 0.0)
 
     def between(self, feature: NDArray[np.integer], cut: NDArray[np.integer]) -> Values:
         """The same of ranges that begin at a cut, for each cut at which they may end, (n, cuts)."""
-        between = squares_between(self._curves, self._squares, feature, cut)
-        return np.maximum(between, 0.0)
+        known = self._curves, self._turned, self._at_cuts
+        between = drawing_kernels.squares_between(*known, feature, cut)
+        return np.asarray(np.maximum(between, 0.0))
 
 
 @lru_cache(maxsize=MAX_DEPTH + 1)
@@ -141,9 +126,3 @@ def level_pairs(depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     [[0, 0, 1], [1, 2, 2]]
     """
     return np.triu_indices(depth, 1)
-
-
-def _times(spread: Values, weights: Values, axis: int) -> Values:
-    """Weights of pairs times the mean products of the curves of one of the two features."""
-    script = "plm,pimv->pilv" if axis == 2 else "plm,pmiv->pliv"
-    return np.asarray(np.einsum(script, spread, weights))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Values
+from dpforest.trees import drawing_kernels
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import FeatureBins
 
@@ -40,23 +41,10 @@ def draw_ends(
     >>> int(ends[times.argmax()])
     2
     """
-    promise = np.column_stack([np.maximum(between, 0.0), alone])
-    # In units of the best: powers cannot vanish.
-    best = promise.max(axis=1, keepdims=True, initial=1e-300)
-    weights = np.column_stack([RANGES * cut_weights, np.ones(len(alone))])
-    up_to = np.cumsum(weights * (promise / best) ** FOCUS, axis=1)
-    drawn = (up_to <= rng.random((len(alone), 1)) * up_to[:, -1:]).sum(axis=1)
-    return np.where(drawn < between.shape[1], drawn, -1)
-
-
-def ask_ranges(
-    goes_right: NDArray[np.bool_], cut: NDArray[np.int64], end: NDArray[np.int64]
-) -> None:
-    """Turn questions, shape (n, n_bins), that begin at a cut into those that have an end, too."""
-    low, high = np.minimum(cut, end)[:, None], np.maximum(cut, end)[:, None]
-    bin_ = np.arange(goes_right.shape[1])
-    asked = end >= 0
-    goes_right[asked] = ((bin_ > low) & (bin_ <= high))[asked]
+    uniform = rng.random(len(alone))
+    return np.asarray(
+        drawing_kernels.find_ends(RANGES * cut_weights, alone, between, FOCUS, uniform)
+    )
 
 
 def ends_of(trees: ObliviousTrees, bins: FeatureBins) -> NDArray[np.int64]:

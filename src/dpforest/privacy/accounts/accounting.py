@@ -126,6 +126,7 @@ def mu_for(epsilon: float, delta: float) -> float:
     return low * (1 - _PLANNING_SLACK)
 
 
+@lru_cache(maxsize=1024)
 def mu_of_discrete_gaussian(sensitivity: float, sigma2: Fraction | int) -> float:
     """Return a mu whose curve covers discrete Gaussian noise on the integers, rounded up.
 
@@ -155,6 +156,7 @@ def mu_of_discrete_gaussian(sensitivity: float, sigma2: Fraction | int) -> float
     return sensitivity / math.sqrt(sigma2 - _ROUNDING_VARIANCE) * (1 + 4 * _ULP)
 
 
+@lru_cache(maxsize=1024)
 def sigma2_for(sensitivity: float, mu: float) -> int:
     """Return the least integer sigma2 (at least 17) with mu_of_discrete_gaussian at most mu.
 

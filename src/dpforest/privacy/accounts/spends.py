@@ -9,7 +9,6 @@ one added or removed record, multiplied by ``Protection.steps``. Then both rules
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
@@ -222,8 +221,10 @@ class Cost:
 
     def __add__(self, other: "Cost") -> "Cost":
         """Compose sequentially."""
-        pure = Counter(self.pure) + Counter(other.pure)
-        return Cost(dict(pure), self.mu_squared + other.mu_squared, self.delta + other.delta)
+        pure = dict(self.pure)
+        for epsilon, count in other.pure.items():
+            pure[epsilon] = pure.get(epsilon, 0) + count
+        return Cost(pure, self.mu_squared + other.mu_squared, self.delta + other.delta)
 
     def repeated(self, times: int) -> "Cost":
         """Compose this cost with itself, sequentially."""

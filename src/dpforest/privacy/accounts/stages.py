@@ -89,7 +89,8 @@ class Stage:
 
     def debited(self, entry: Entry) -> "Stage":
         """Return the stage with one entry more, or raise BudgetExceededError."""
-        total = self.total + entry.cost()
+        more = self.with_entry(entry)
+        total = more.total
         if not self._affords(total):
             raise BudgetExceededError(
                 f"{entry.label!r} costs {entry.cost()}, but "
@@ -99,7 +100,7 @@ class Stage:
                 + (" or delta" if total.mu_squared or total.delta else "")
                 + ", or ask for less"
             )
-        return self.with_entry(entry)
+        return more
 
     def with_entry(self, entry: Entry) -> "Stage":
         """Return the stage with one entry more, whatever it costs: history is not put to a vote."""
