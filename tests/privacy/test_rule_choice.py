@@ -17,8 +17,10 @@ from dpforest.privacy.rule_choice import (
     Rule,
     choose_rule,
     count_errors_beyond,
+    count_errors_saved,
     count_right,
     errors_beyond,
+    errors_saved,
     rules_of,
 )
 from dpforest.records.blocks import Block
@@ -100,6 +102,22 @@ def test_errors_beyond_have_noise_for_the_steps(recorded_desk, protected, paid_b
     paid_before_read(desk)
 
 
+def test_errors_saved_have_noise_for_the_steps(recorded_desk, protected, paid_before_read):
+    """On a grid, of which a record moves at most the steps of 1: what is drawn is rounded down."""
+    protection, steps = protected
+    desk = recorded_desk(protection)
+    found = count_errors_saved(desk, SCALES, 2, math.pi, Pure(TENTH))
+    (made,) = desk.made()
+    assert isinstance(made, DiscreteLaplace)
+    assert made.scale / made.sensitivity == 10
+    grid, left = divmod(int(made.sensitivity), steps)
+    assert left == 0
+    exact = errors_saved(SCALES, desk.total(ScaleCounts(SCALES, 2))) - Fraction(math.pi)
+    assert [list(call.numbers) for call in desk.draws.calls] == [[math.floor(grid * exact)]]
+    assert found.values[0] * grid == math.floor(grid * exact)
+    paid_before_read(desk)
+
+
 def worlds(n_classes):
     features = FeatureBins(np.array([3, 3]), np.array([4, 5]), np.array([False, True]))
     return Scales.drawn(features, (None, None), n_classes, np.random.default_rng(1))
@@ -143,6 +161,35 @@ def test_a_record_more_changes_errors_beyond_by_1_at_most(seed, n, rare, most):
         for allowed in (Allowed(most, 0.0), Allowed(9.0, most)):
             some, all_ = (errors_beyond(scales, counts, allowed) for counts in (less, whole))
             assert abs(all_ - some) <= 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.integers(0, 80), st.integers(2, 4))
+def test_a_record_more_changes_errors_saved_by_1_at_most(seed, n, n_classes):
+    scales, rng = worlds(n_classes), np.random.default_rng(seed)
+    bins = np.column_stack([rng.integers(0, 4, n + 1), rng.integers(0, 5, n + 1)])
+    target = rng.integers(0, n_classes, n + 1).astype(np.int32)
+    block = Block(np.asfortranarray(bins.astype(np.uint8)), target)
+    statistic = ScaleCounts(scales, n_classes)
+    whole = total_of(statistic, block)
+    for i in range(min(n + 1, 12)):
+        less = whole - total_of(statistic, block.rows(slice(i, i + 1)))
+        assert abs(errors_saved(scales, whole) - errors_saved(scales, less)) <= 1
+
+
+def test_errors_saved_by_hand():
+    """A class of one corner of four, which a sum tells and no feature alone does."""
+    corners = np.array([[0, 0], [0, 2], [2, 0], [2, 2]], np.uint8)
+    features = FeatureBins(np.array([3, 3]), np.array([4, 4]), np.zeros(2, np.bool_))
+    scales = Scales.drawn(features, (None, None), 2, np.random.default_rng(0))
+    assert not scales.is_sum[:3].any()
+    assert scales.is_sum[3:].all()
+    rows, classes = corners.repeat(5, axis=0), np.repeat([0, 0, 0, 1], 5).astype(np.int32)
+    counts = total_of(ScaleCounts(scales, 2), Block(np.asfortranarray(rows), classes))
+    assert errors_saved(scales, counts) == 5  # above 0.75 of both it is the second class
+    told = (rows[:, 0] > 0).astype(np.int32)
+    counts = total_of(ScaleCounts(scales, 2), Block(np.asfortranarray(rows), told))
+    assert errors_saved(scales, counts) == 0
 
 
 def test_errors_beyond_by_hand():

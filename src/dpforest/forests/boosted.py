@@ -18,7 +18,7 @@ from dpforest.export import Described
 from dpforest.export.described import Link
 from dpforest.forests import parameters as checks
 from dpforest.forests.boosted_numbers import BoostedRegressor
-from dpforest.forests.boosted_rule import RuledBoosting
+from dpforest.forests.boosted_tree import TreedBoosting
 from dpforest.forests.class_weights import score_shift, weigh
 from dpforest.forests.declared import one_of, parameter
 from dpforest.forests.lazy import also_of_sources
@@ -30,7 +30,7 @@ from dpforest.report.noise_runs import Chance
 CLASS_SHARE = Fraction(2, 100)  # of the budget, for the class counts of balanced weights
 
 
-class PrivateForestClassifier(RuledBoosting):
+class PrivateForestClassifier(TreedBoosting):
     """The private forest to take when you just want the best one: classification.
 
     Boosted random oblivious trees on privately chosen bins. Two or more classes, mixed features,

@@ -152,7 +152,7 @@ class BoostedForest(MonotoneBoosting):
         share: Fraction,
         before: BoostedTrees | None,
     ) -> None:
-        """Spend the share on a linear start and on trees."""
+        """Spend the share on a start and on trees."""
         purse = self._purse()
         shape = self.n_estimators, self.trees_per_round, self.max_depth, self.learning_rate
         asked = Asked(*[_unless_auto(asked_for) for asked_for in shape])
@@ -160,15 +160,21 @@ class BoostedForest(MonotoneBoosting):
         start = before
         if before is None:
             self._start_noise = None
-            linear = self._plan_linear(purse, share, asked)
-            if linear.n_steps:
-                start = self._start_linearly(desk, purse, share, linear)
+            start, share = self._start(desk, rng, share, asked)
             self._n_linear_trees = 0 if start is None else start.trees.n_trees
-            share *= 1 - linear.share
         if share:
             self._grow(desk, rng, share, asked, start, 0 if before is None else self._n_grown)
         elif start is not None:
             self._keep_only(start)
+
+    def _start(
+        self, desk: Desk, rng: np.random.Generator, share: Fraction, asked: Asked
+    ) -> tuple[BoostedTrees | None, Fraction]:
+        """What comes before the forest, a linear model or nothing; and the share left."""
+        purse = self._purse()
+        linear = self._plan_linear(purse, share, asked)
+        start = self._start_linearly(desk, purse, share, linear) if linear.n_steps else None
+        return start, share * (1 - linear.share)
 
     def _keep_only(self, start: BoostedTrees) -> None:
         """A start that is the whole model."""

@@ -17,7 +17,7 @@ from dpforest.losses import Loss
 from dpforest.report import Contributions, contributions, plot_effect
 from dpforest.report.explained import Explained
 from dpforest.report.law import Law, law_of_leaves
-from dpforest.report.noise_runs import Chance, DescentNoise, LeafNoise, Start, noise_values
+from dpforest.report.noise_runs import RUNS, Chance, DescentNoise, LeafNoise, Start, noise_values
 from dpforest.report.notes import Notes
 from dpforest.trees.linear import LinearDesign
 from dpforest.trees.unfolding import leaf_table, unfold
@@ -75,14 +75,19 @@ class ExplainedBoosting(ScoringBoosting):
             return BoostedTrees(forest.trees, np.zeros_like(forest.values[:, :1]).repeat(2, axis=1))
         runs = []
         start = None
-        if self._start_noise is not None:
-            runs.append(self._noise_of_start(self._start_noise))
+        if first:
+            runs.append(self._noise_of_start())
             start = Start(runs[0].trees, forest.values[:first], runs[0].values)
         released = grown, forest.values[first:]
         values = noise_values(*released, noise, law, self._chance(), start)
         return BoostedTrees.stack([*runs, BoostedTrees(grown, values)])
 
-    def _noise_of_start(self, noise: DescentNoise) -> BoostedTrees:
+    def _noise_of_start(self) -> BoostedTrees:
+        noise = self._start_noise
+        if noise is None:
+            # A greedy tree was chosen: there is no noise to compare a choice with.
+            tree = self.forest_[: self._n_linear_trees]
+            return BoostedTrees(tree.trees, np.zeros_like(tree.values[:, :1]).repeat(RUNS, axis=1))
         design = self._linear_design()
         hessian = self._loss().largest_hessian * self.total_weight_
         weights = noise.weights(design, self.released_shares, hessian, self._chance().variance)

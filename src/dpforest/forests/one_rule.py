@@ -25,6 +25,7 @@ from dpforest.privacy.rule_choice import (
     Rule,
     choose_rule,
     count_errors_beyond,
+    count_errors_saved,
     count_right,
 )
 from dpforest.trees.scales import Scales
@@ -36,6 +37,7 @@ TRIAL_SIGNAL = 20.0  # that tells a twentieth of the records from noise
 LEAST_TRIED_SIGNAL, MOST_TRIED_SIGNAL = 40.0, 400.0  # with more, trees tell more than any rule
 SELDOM = 0.06  # of the records, that a rule may be wrong for
 FEWER = 0.15  # of the records, by which its errors are to be fewer than those of one class
+FAR_MORE = 0.1  # of the records, that are told right more
 TYPICAL_MARGIN = 0.5  # of a sum, where a single feature has 1
 
 
@@ -110,6 +112,25 @@ def is_any_rule_seldom_wrong(
     scales = Scales.drawn(bins, shares, n_classes, rng, sums=len(bins) <= FEW_FEATURES)
     allowed = Allowed(SELDOM * n_records, FEWER * n_records)
     return bool(count_errors_beyond(desk, scales, n_classes, allowed, price).values[0] <= 0)
+
+
+def do_sums_tell_more(
+    desk: Desk,
+    bins: FeatureBins,
+    shares: tuple[Values | None, ...],
+    n_classes: int,
+    price: Price,
+    rng: np.random.Generator,
+    n_records: float,
+) -> bool:
+    """Whether a signed sum of features tells far more than any single one.
+
+    Then many features tell a little each, which a tree, that asks for one after another, would
+    need many questions for. Parameters as in `release_rule`; ``n_records`` is noisy.
+    """
+    scales = Scales.drawn(bins, shares, n_classes, rng)
+    saved = count_errors_saved(desk, scales, n_classes, FAR_MORE * n_records, price)
+    return bool(saved.values[0] > 0)
 
 
 def part_of(price: Price, share: Fraction) -> Price:

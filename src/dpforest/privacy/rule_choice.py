@@ -95,6 +95,31 @@ def count_errors_beyond(
     return Released(noisy / grid, noise.deviation / grid)
 
 
+def count_errors_saved(
+    desk: Desk, scales: Scales, n_classes: int, enough: float, price: Price
+) -> Released:
+    """`errors_saved` with noise: above 0 where sums save more errors than are enough.
+
+    A record changes it by at most 1, so in whole steps of a grid, rounded down, by at most the
+    steps of 1: that is the sensitivity.
+    """
+    label = "errors that sums of features save, beyond what is enough"
+    noise, grid = pay_for_counts(desk, label, price, cells=1)
+    saved = errors_saved(scales, desk.total(ScaleCounts(scales, n_classes)))
+    noisy = desk.draws.add_noise(noise, np.array([math.floor(grid * (saved - Fraction(enough)))]))
+    return Released(noisy / grid, noise.deviation / grid)
+
+
+def errors_saved(scales: Scales, counts: Integers) -> int:
+    """How many errors less the best of all rules makes than the best that is no sum of features.
+
+    A record more adds 0 or 1 to the errors of every rule, so 0 or 1 to the fewest of all rules and
+    to the fewest of those that are no sums. Hence the difference changes by at most 1.
+    """
+    (scale, *_), right, _ = rules_of(scales, counts)
+    return int(right.max()) - int(right[~scales.is_sum[scale]].max())
+
+
 def _epsilon_of(price: Price) -> Fraction:
     """The range of log ratios that a price buys."""
     found = bounded_range_for(price.mu) if isinstance(price, Gaussian) else price.epsilon

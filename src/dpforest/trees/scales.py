@@ -52,6 +52,11 @@ class Scales:
     def __len__(self) -> int:
         return len(self.n_cells)
 
+    @property
+    def is_sum(self) -> NDArray[np.bool_]:
+        """Which of them add up several features."""
+        return np.asarray(self.steps.any(axis=2).sum(axis=1) > 1)
+
     @classmethod
     def drawn(
         cls,

@@ -1,0 +1,118 @@
+"""One greedy tree, where noise is Laplace: of several classes the whole model, of two its start.
+
+The noise of trees that are released one after another adds up, under Laplace noise in proportion to
+their number, and random trees need many. The levels of one tree whose nodes choose their questions
+are few, and a choice needs no noise that all its candidates would have to share. Nodes of a level
+share no record, so a level costs what one choice costs. ``docs/privacy/greedy.md`` has the proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from dpforest.arrays import Values
+from dpforest.forests.boosting import BoostedTrees
+from dpforest.losses.logistic import clipped_score
+from dpforest.losses.softmax import MANY_CLASSES
+from dpforest.privacy.accounts.spends import Pure
+from dpforest.privacy.accounts.tree_sampling import Span, TreeSampling
+from dpforest.privacy.desk import Desk
+from dpforest.privacy.greedy_splits import Rule, choose_attributes
+from dpforest.privacy.leaves import LeafQuestion, LeafRelease, leaf_counts
+from dpforest.trees.level_grower import BINS, LevelGrower
+from dpforest.trees.oblivious import MAX_DEPTH
+from dpforest.trees.paths import as_oblivious
+from dpforest.trees.structure import FeatureBins
+
+START_SHARE = Fraction(1, 4)  # of the budget for the model, where trees follow
+SIGNAL_OF_TWO_LEVELS, PER_LEVEL = 100.0, 2.6  # records times epsilon; how much more for each more
+ROOTS, LEAST_DEPTH_OF_ROOTS = 2, 4  # levels that choose by impurity, in trees so deep
+N_BOUND = 100_000  # of information gain, which is not asked for
+DOUBT = 2.0  # deviations of the noise: so many records of all classes each leaf is given
+LEAST_SHARE = 0.01  # of a class in a leaf
+ONE_TREE = TreeSampling("shared", 1)
+
+
+def tree_depth(signal: float) -> int:
+    """The levels of a tree for so many records times epsilon.
+
+    Examples
+    --------
+    >>> [tree_depth(signal) for signal in (50.0, 400.0, 5_000.0, 1e9)]
+    [2, 3, 6, 8]
+    """
+    more = math.log(max(signal, SIGNAL_OF_TWO_LEVELS) / SIGNAL_OF_TWO_LEVELS, PER_LEVEL)
+    return min(2 + int(more), MAX_DEPTH)
+
+
+def release_tree(
+    desk: Desk,
+    bins: FeatureBins,
+    n_classes: int,
+    n_records: float,
+    price: Pure,
+    rng: np.random.Generator,
+) -> BoostedTrees:
+    """Release a tree, each level and the leaves for an equal part of the price.
+
+    Parameters
+    ----------
+    desk : Desk
+        With records that are binned.
+    bins : FeatureBins
+    n_classes : int
+    n_records : float
+        Public or noisy, over the steps between neighbours.
+    price : Pure
+    rng : numpy.random.Generator
+        The public stream of the structure.
+    """
+    depth, epsilon = tree_depth(n_records * float(price.epsilon)), Fraction(price.epsilon)
+    each = epsilon / (depth + 1)
+    all_alike = np.ones((len(bins), BINS), np.int64)
+    shape = {"n_trees": 1, "n_candidates": len(bins)}
+    grower = LevelGrower(bins, all_alike, **shape, categories="one_vs_rest", rng=rng)
+    spent = Fraction(0)
+    for level in range(depth):
+        question = grower.ask()
+        if question is None:
+            break
+        rule, span = _rule(level, depth, n_classes), Span(spent, spent + each)
+        grower.answer(*choose_attributes(desk, question, n_classes, rule, span, ONE_TREE))
+        spent += each
+    forest, rest = grower.finish(), [Span(spent, epsilon)]
+    alike = np.zeros(forest.n_leaves, np.int64)
+    found = leaf_counts(desk, LeafQuestion(forest, n_classes, alike, rest, rest, ONE_TREE))
+    return BoostedTrees(*as_oblivious(forest, leaf_scores(found)))
+
+
+def _rule(level: int, depth: int, n_classes: int) -> Rule:
+    """Impurity tells before any majority moves; of many classes its sharper rival tells more."""
+    impurity = level < ROOTS and depth >= LEAST_DEPTH_OF_ROOTS and n_classes < MANY_CLASSES
+    return Rule.of("gini" if impurity else "max", N_BOUND, "permute_and_flip", None)
+
+
+def leaf_scores(found: LeafRelease) -> Values:
+    """The scores of the leaves, shape (n_leaves, n_outputs), by their noisy class counts.
+
+    Each leaf leans on the shares of the classes in all of them, with the weight of its noise.
+
+    Examples
+    --------
+    >>> noisy = LeafRelease(np.array([[90.0, 10.0], [-5.0, 105.0]]), np.zeros(2))
+    >>> leaf_scores(noisy).ravel().round(2).tolist()
+    [-2.83, 5.29]
+    """
+    counts = np.maximum(found.values, 0.0)
+    lent = DOUBT * found.deviations[:, None] + 1e-9
+    overall = counts.sum(axis=0) + 1e-9
+    shares = counts + lent * overall / overall.sum()
+    shares = np.maximum(shares / shares.sum(axis=1, keepdims=True), LEAST_SHARE)
+    shares /= shares.sum(axis=1, keepdims=True)
+    if shares.shape[1] == 2:
+        return np.array([[clipped_score(float(share))] for share in shares[:, 1]])
+    logarithms = np.log(shares)
+    return np.asarray(logarithms - logarithms.mean(axis=1, keepdims=True))

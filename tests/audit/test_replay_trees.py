@@ -1,0 +1,84 @@
+"""Fits that are one tree, or start from one, are replayed: neighbours by persons by classes."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dpforest import NumericFeature, PrivateForestClassifier, Schema, Target
+from dpforest.audit import Table, replay
+from dpforest.audit.controls_rules import one_more_with_trees, trees_for_one_record
+from dpforest.forests import boosted_tree
+
+FEATURES = (NumericFeature("a", 0, 1), NumericFeature("b", 0, 1))
+SCHEMAS = {k: Schema(FEATURES, Target(classes=tuple("xyz"[:k]))) for k in (2, 3)}
+X = np.array([[0.1, 0.0], [0.9, 1.0], [0.4, 1.0], [0.1, 0.0], [0.9, 0.0], [0.9, 0.0]])
+Y = np.array(["x", "y", "x", "x", "y", "y"])
+PERSONS = np.array([0, 1, 2, 3, 4, 4])
+CASES = list(itertools.product(["add_remove", "replace_one"], [None, 2], [2, 3]))
+
+
+def tables(neighbors, persons):
+    """Two tables that share four records; the last person is another, or not there."""
+    rows = np.arange(6 if persons else 5)
+
+    def table(which, X=X):
+        return Table(X[which], Y[which], PERSONS[which] if persons else None)
+
+    if neighbors == "add_remove":
+        return table(rows[:4]), table(rows)
+    other = X.copy()
+    other[4:] = [0.1, 1.0]
+    return table(rows, other), table(rows)
+
+
+def model(neighbors, persons, n_classes, **options):
+    return PrivateForestClassifier(
+        schema=SCHEMAS[n_classes],
+        delta=0.0,
+        neighbors=neighbors,
+        max_records_per_group=persons,
+        n_hint=8_000,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("trial", [True, False])
+@pytest.mark.parametrize(("neighbors", "persons", "n_classes"), CASES)
+def test_a_tree_loses_no_more_than_is_claimed(monkeypatch, neighbors, persons, n_classes, trial):
+    if not trial:
+        monkeypatch.setattr(boosted_tree, "MANY_RECORDS", 0)
+    forest = model(neighbors, persons, n_classes)
+    report = replay(forest, *tables(neighbors, persons), common=4)
+    assert report.holds, str(report)
+    assert report.pure_claim == pytest.approx(1.0)
+    if n_classes == 3:
+        # Nearly all is for the levels, where a record moves some choices by as much as it may.
+        assert report.largest_pure_loss > 0.3 * report.pure_claim
+
+
+@pytest.mark.parametrize("persons", [None, 2])
+def test_a_tree_can_lose_nearly_all_of_its_price(monkeypatch, persons):
+    """Of many classes every level goes by the largest class: one record decides each choice."""
+    monkeypatch.setattr(boosted_tree, "MANY_RECORDS", 0)
+    classes = tuple(f"c{k}" for k in range(10))
+    schema = Schema((NumericFeature("a", 0, 1),), Target(classes=classes))
+    n = 400
+    ids = np.array([*range(n), *[n] * (persons or 1)])
+    X = np.append(np.full(n, 0.1), np.full(persons or 1, 0.95))[:, None]
+    y = np.append(np.full(n, "c0"), np.full(persons or 1, "c1"))
+    fewer, more = (
+        Table(X[:m], y[:m], ids[:m] if persons else None) for m in (n, n + (persons or 1))
+    )
+    forest = PrivateForestClassifier(
+        schema=schema, delta=0.0, n_hint=150, max_records_per_group=persons
+    )
+    report = replay(forest, fewer, more, common=n)
+    assert report.holds, str(report)
+    assert report.largest_pure_loss > 0.9 * report.pure_claim
+
+
+def test_a_person_taken_for_one_record_is_caught():
+    assert one_more_with_trees().holds
+    with trees_for_one_record():
+        assert not one_more_with_trees().holds
