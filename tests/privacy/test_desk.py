@@ -34,7 +34,13 @@ from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.strategies import Identity
 from dpforest.privacy.median_splits import choose_median_splits, middle_of_target
 from dpforest.privacy.populations import Cells, OwnLeaves
-from dpforest.privacy.rule_choice import Allowed, choose_rule, count_errors_beyond, count_right
+from dpforest.privacy.rule_choice import (
+    Allowed,
+    choose_rule,
+    count_errors_beyond,
+    count_errors_saved,
+    count_right,
+)
 from dpforest.privacy.rule_choice import Rule as ChosenRule
 from dpforest.privacy.workloads import Question, answer_workloads, class_totals
 from dpforest.records.local import LocalStore
@@ -131,6 +137,7 @@ VERBS = {
     "count_errors_beyond": lambda desk, kind: count_errors_beyond(
         desk, SCALES, 2, Allowed(4.0, 9.0), PRICES[kind]
     ),
+    "count_errors_saved": lambda desk, kind: count_errors_saved(desk, SCALES, 2, 4.0, PRICES[kind]),
     "class_counts": lambda desk, kind: class_counts(desk, 2, PRICES[kind]),
     "total_weight": lambda desk, kind: total_weight(desk, PRICES[kind]),
     "leaf_counts": lambda desk, kind: leaf_counts(desk, leaves(DISJOINT)),
