@@ -13,9 +13,11 @@ from sklearn.base import RegressorMixin
 from dpforest.arrays import Values
 from dpforest.export import Described
 from dpforest.export.described import Link
+from dpforest.forests.binning import public_bins
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.declared import fitted
+from dpforest.forests.one_number import flat, is_for_one_number, release_numbers
 from dpforest.forests.plan import NO_TREES, TARGET_SHARE, Purse
 from dpforest.forests.straightening import (
     NOT_STRAIGHTENED,
@@ -27,7 +29,7 @@ from dpforest.forests.target_look import TargetLook, look_at_target
 from dpforest.losses import Loss, Pinball, Squared
 from dpforest.losses.pinball import MEDIAN
 from dpforest.privacy.desk import Desk
-from dpforest.report.noise_runs import Chance
+from dpforest.report.noise_runs import Chance, DescentNoise
 
 WIDTHS = 0.375  # residuals are clipped at so many standard deviations of the target
 PURE_WIDTHS = 0.75  # the same under Laplace noise
@@ -36,6 +38,7 @@ NEAR = 0.4  # of the targets on the smaller side of a quantile, as many as smoot
 FINEST = 0.1  # of a cell of the look: below that nothing is known
 BEYOND = 1.5  # what the look found, residuals may reach
 NEAR_QUANTILES = 0.05  # of the records, those near enough to a quantile to tell of errors
+UNKNOWN = 0.2  # of the declared range: a deviation, where nothing else is known of it
 NEARER = 0.5  # scores start so far from the median: outwards they are pulled harder than inwards
 
 
@@ -67,6 +70,36 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
                 "the model was fitted with another loss: continue it with the same one, or fit a "
                 "new one with warm_start=False"
             )
+
+    def _learn_one_rule(self, desk: Desk, rng: np.random.Generator, share: Fraction) -> Fraction:
+        """One number for all records, by public facts and the noisy number of records."""
+        purse = self._purse()
+        shape = self.n_estimators, self.max_depth, self.learning_rate, self.trees_per_round
+        alone = is_for_one_number(purse, self.n_records_ / desk.steps)
+        if not alone or desk.has_weights or set(shape) != {"auto"}:
+            return share
+        self._keep_bins(public_bins(self.schema_))
+        bounds, asked = self.schema_.target_bounds, self._asked_quantiles()
+        found = release_numbers(desk, bounds, asked or (MEDIAN,), purse, share)
+        self._start_at(found, asked)
+        self._clipped = True
+        # A choice is no sum with noise in it: there is none to compare with.
+        self._start_noise = DescentNoise(0.0, 0.0)
+        start = flat(self._linear_design(), self.encoding_.n_bins, len(found))
+        self._n_linear_trees = start.trees.n_trees
+        self._keep_only(start)
+        return Fraction(0)
+
+    def _start_at(self, numbers: tuple[float, ...], quantiles: tuple[float, ...]) -> None:
+        """Measure scores from numbers that are all that is known of the target."""
+        low, high = self.schema_.target_bounds
+        self.target_deviation_ = width = UNKNOWN * (high - low)
+        if quantiles:
+            self._lowered = Pinball(quantiles, numbers, (width,) * len(numbers))
+        else:
+            self._lowered = Squared(numbers[0], width)
+        self._near_center, self._furthest = 1.0, high - low
+        self._tell_units()
 
     def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
         low, high = self.schema_.target_bounds

@@ -1,0 +1,87 @@
+"""Fits that are one number are replayed: neighbours by persons by prices by what is told."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dpforest import NumericFeature, PrivateForestRegressor, Schema, Target
+from dpforest.audit import Table, replay
+from dpforest.audit.controls_rules import numbers_for_one_record, one_more_with_numbers
+
+SCHEMA = Schema((NumericFeature("a", 0, 1),), Target(low=0.0, high=1.0))
+X = np.linspace(0.1, 0.9, 6)[:, None]
+Y = np.array([0.3, 0.5, 0.4, 0.6, 0.9, 0.9])
+PERSONS = np.array([0, 1, 2, 3, 4, 4])
+CASES = list(
+    itertools.product(
+        ["add_remove", "replace_one"], [None, 2], [1e-6, 0.0], ["squared", "quantile"]
+    )
+)
+
+
+def tables(neighbors, persons):
+    """Two tables that share four records; the last person is another, or not there."""
+    rows = np.arange(6 if persons else 5)
+
+    def table(which, y=Y):
+        return Table(X[which], y[which], PERSONS[which] if persons else None)
+
+    if neighbors == "add_remove":
+        return table(rows[:4]), table(rows)
+    other = Y.copy()
+    other[4:] = 0.05
+    return table(rows, other), table(rows)
+
+
+@pytest.mark.parametrize(("neighbors", "persons", "delta", "loss"), CASES)
+def test_a_number_loses_no_more_than_is_claimed(neighbors, persons, delta, loss):
+    forest = PrivateForestRegressor(
+        schema=SCHEMA,
+        delta=delta,
+        loss=loss,
+        quantile=0.9 if loss == "quantile" else 0.5,
+        neighbors=neighbors,
+        max_records_per_group=persons,
+        n_hint=9,
+    )
+    report = replay(forest, *tables(neighbors, persons), common=4)
+    assert report.holds, str(report)
+    assert (report.mu if delta else report.largest_pure_loss) > 0
+
+
+@pytest.mark.parametrize("persons", [None, 2])
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+@pytest.mark.parametrize(
+    ("neighbors", "quantile"), [("add_remove", 0.5), ("add_remove", 0.9), ("replace_one", 0.5)]
+)
+def test_a_number_can_lose_nearly_all_of_its_price(neighbors, persons, delta, quantile):
+    """Most records are low: one more of the high ones deepens the cells above, and no other."""
+    low, high, last = 1_000, {0.5: 30, 0.9: 4}[quantile], persons or 1
+    y = np.array([0.0] * low + [0.999] * (high + last))
+    ids = np.array([*range(low + high), *[low + high] * last]) if persons else None
+    rows, kept = np.zeros((len(y), 1)), low + high
+    more = Table(rows, y, ids)
+    if neighbors == "add_remove":
+        other = Table(rows[:kept], y[:kept], None if ids is None else ids[:kept])
+    else:
+        other = Table(rows, np.where(np.arange(len(y)) < kept, y, 0.0), ids)
+    forest = PrivateForestRegressor(
+        schema=SCHEMA,
+        delta=delta,
+        loss="quantile",
+        quantile=quantile,
+        neighbors=neighbors,
+        n_hint=9,
+        max_records_per_group=persons,
+    )
+    report = replay(forest, other, more, common=kept)
+    assert report.holds, str(report)
+    lost = report.mu / report.mu_claim if delta else report.largest_pure_loss / report.pure_claim
+    assert lost > 0.9
+
+
+def test_a_person_taken_for_one_record_is_caught():
+    assert one_more_with_numbers().holds
+    with numbers_for_one_record():
+        assert not one_more_with_numbers().holds

@@ -1,0 +1,100 @@
+"""The choice of a number: a rate for the records between neighbours, paid first, exact depths."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpforest.privacy.accounts.bounded_range import BoundedRange
+from dpforest.privacy.accounts.mechanisms_used import Selection
+from dpforest.privacy.accounts.spends import Gaussian, Pure
+from dpforest.privacy.number_choice import (
+    CELLS,
+    MEASURE,
+    choose_quantile,
+    depths,
+    measure,
+    parts_of,
+)
+
+TENTH = Fraction(1, 10)
+
+
+@pytest.mark.parametrize("quantile", [0.5, 0.9])
+def test_a_pure_choice_has_the_rate_of_a_step(recorded_desk, protected, paid_before_read, quantile):
+    protection, steps = protected
+    desk = recorded_desk(protection)
+    choose_quantile(desk, 0.0, 1.0, quantile, Pure(TENTH))
+    largest = {0.5: 1, 0.9: 9}[quantile]
+    assert desk.draws.laws == [("exponential", (TENTH / steps, largest, True))]
+    assert desk.made() == [Selection("exponential mechanism", TENTH / steps, steps)]
+    (entry,) = desk.ledger.entries
+    assert entry.cost().epsilon == TENTH
+    paid_before_read(desk)
+
+
+@pytest.mark.parametrize("quantile", [0.5, 0.9])
+def test_a_gaussian_choice_has_a_range_of_the_rate_times_the_steps(
+    recorded_desk, protected, paid_before_read, quantile
+):
+    protection, steps = protected
+    desk = recorded_desk(protection)
+    choose_quantile(desk, 0.0, 1.0, quantile, Gaussian(0.05))
+    ((what, rate),) = desk.draws.laws
+    assert what == "exponential at"
+    largest = {0.5: 1, 0.9: 9}[quantile]
+    # By hand: mu is sqrt(2 pi) / 4 of the range, and a step moves depths by 0 to the largest part.
+    expected = 0.05 / (math.sqrt(2 * math.pi) / 4) / steps / largest
+    assert float(rate) == pytest.approx(expected, rel=1e-3)
+    assert desk.made() == [BoundedRange(rate, Fraction(steps * largest, 2))]
+    (entry,) = desk.ledger.entries
+    assert 0.05 * (1 - 1e-3) < entry.cost().mu <= 0.05
+    paid_before_read(desk)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=12),
+    st.integers(0, 11),
+    st.floats(0.001, 0.999),
+)
+def test_a_record_more_adds_something_from_0_to_the_larger_part(counts, place, quantile):
+    parts = parts_of(quantile)
+    before = np.array(counts)
+    after = before.copy()
+    after[place % len(before)] += 1
+    added = depths(after, parts) - depths(before, parts)
+    assert added.min() >= 0
+    assert added.max() <= max(parts)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.integers(0, 9), min_size=1, max_size=12).filter(any),
+    st.sampled_from([0.1, 0.25, 0.5, 0.9]),
+)
+def test_the_deepest_cell_holds_the_quantile(counts, quantile):
+    """As many records up to it as the quantile asks for, and as many from it on."""
+    deepest = int(depths(np.array(counts), parts_of(quantile)).argmax())
+    n, up_to = sum(counts), sum(counts[: deepest + 1])
+    assert up_to >= quantile * n - 1
+    assert n - up_to + counts[deepest] >= (1 - quantile) * n - 1
+
+
+def test_parts_are_whole_numbers_in_the_ratio_of_the_quantile():
+    assert parts_of(0.25) == (3, 1)
+    assert parts_of(1e-9) == (999, 1)
+    assert parts_of(1 - 1e-9) == (1, 999)
+
+
+@pytest.mark.parametrize("bounds", [(0, 1), (-5, 5), (3, 1e9), (-1e9, -3), (0, 1e-12)])
+def test_weights_are_whole_numbers_for_every_cell_half_of_them_near_zero(bounds):
+    weights = measure(*map(float, bounds))
+    assert len(weights) == CELLS
+    assert weights.min() >= 0.4 * MEASURE / CELLS
+    assert weights.sum() == pytest.approx(MEASURE, rel=1e-6)
+    zero = int(np.clip((0 - bounds[0]) / (bounds[1] - bounds[0]) * CELLS, 0, CELLS - 1))
+    assert weights.argmax() in (zero - 1, zero)
