@@ -11,7 +11,7 @@ from dpforest import (
     Schema,
     Target,
 )
-from dpforest.forests.first_tree import leaf_scores, tree_depth
+from dpforest.forests.first_tree import chance_scores, leaf_scores, tree_depth
 from dpforest.losses.logistic import clipped_logistic
 from dpforest.privacy.leaves import LeafRelease
 
@@ -147,6 +147,35 @@ def test_it_explains_and_saves_itself_and_goes_on_with_trees(tmp_path):
         first = forest.forest_.trees.n_trees
         assert forest.fit(X, y).forest_.trees.n_trees > first
         assert forest.ledger_.epsilon == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("schema", [TWO, THREE])
+def test_on_random_labels_no_feature_stands_out(schema):
+    """Whatever was chosen: fifteen features in all, of which by chance hardly one would."""
+    X, rng = draw(3_000), np.random.default_rng(7)
+    labels = rng.choice(schema.classes, (5, 3_000))
+    named = [(fit(X, y, schema, random_state=3).feature_importances_ > 0).sum() for y in labels]
+    assert sum(named) <= 1
+
+
+def test_the_next_fit_forgets_what_chance_does_to_a_tree():
+    X = draw(1_000)
+    forest = fit(X, boxes(X))
+    assert hasattr(forest, "_tree_by_chance_")
+    assert not hasattr(forest.set_params(delta=1e-6).fit(X, boxes(X)), "_tree_by_chance_")
+
+
+def test_chance_deals_out_records_and_their_noise():
+    """Scores spread about as those of many draws; of leaves with few records more."""
+    counts, rng = np.array([[300.0, 100.0], [30.0, 10.0]]), np.random.default_rng(0)
+    by_chance = chance_scores(LeafRelease(counts, np.full(2, 4.0)))
+    for leaf, spread in zip(counts, by_chance.std(axis=1), strict=True):
+        n = int(leaf.sum())
+        drawn = rng.multinomial(n, [0.75, 0.25], 2_000)
+        noisy = drawn + rng.laplace(scale=4.0 / 2**0.5, size=drawn.shape)
+        both = [np.vstack([row, counts.sum(axis=0) - leaf]) for row in noisy]
+        scores = [leaf_scores(LeafRelease(one, np.full(2, 4.0)))[0, 0] for one in both]
+        assert spread == pytest.approx(np.std(scores), rel=0.35)
 
 
 def test_trees_are_deeper_with_more_signal_but_no_deeper_than_routing_allows():

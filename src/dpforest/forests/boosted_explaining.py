@@ -31,6 +31,7 @@ class ExplainedBoosting(ScoringBoosting):
     leaf_noise_: LeafNoise = fitted()
     total_weight_: float = fitted()
     _start_noise: DescentNoise | None = fitted()
+    _tree_by_chance_: Values = fitted()  # where a greedy tree comes first; the next fit forgets it
     _kept_law_: tuple[LeafNoise, Law] | None = None  # a name that the next fit forgets
 
     @property
@@ -70,7 +71,7 @@ class ExplainedBoosting(ScoringBoosting):
     def _noise_forest(self, law: Law) -> BoostedTrees:
         first, forest, noise = self._n_linear_trees, self.forest_, self.leaf_noise_
         grown = forest.trees[first:]
-        if not noise.deviations.any() and self._start_noise is None:
+        if not noise.deviations.any() and not first:
             # Without noise there is nothing to compare with.
             return BoostedTrees(forest.trees, np.zeros_like(forest.values[:, :1]).repeat(2, axis=1))
         runs = []
@@ -85,9 +86,11 @@ class ExplainedBoosting(ScoringBoosting):
     def _noise_of_start(self) -> BoostedTrees:
         noise = self._start_noise
         if noise is None:
-            # A greedy tree was chosen: there is no noise to compare a choice with.
             tree = self.forest_[: self._n_linear_trees]
-            return BoostedTrees(tree.trees, np.zeros_like(tree.values[:, :1]).repeat(RUNS, axis=1))
+            by_chance = np.zeros((tree.trees.n_trees, RUNS, tree.values.shape[2]), np.float32)
+            leaf = np.abs(tree.values).max(axis=1).argmax(axis=1)
+            by_chance[np.arange(len(leaf)), :, leaf] = self._tree_by_chance_
+            return BoostedTrees(tree.trees, by_chance)
         design = self._linear_design()
         hessian = self._loss().largest_hessian * self.total_weight_
         weights = noise.weights(design, self.released_shares, hessian, self._chance().variance)
@@ -149,6 +152,7 @@ class ExplainedBoosting(ScoringBoosting):
             "hessian_deviations": self.leaf_noise_.hessian_deviations,
             "dampings": self.leaf_noise_.dampings,
             "factors": self.leaf_noise_.factors,
+            "tree_by_chance": getattr(self, "_tree_by_chance_", np.zeros((0, RUNS))),
         }
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -166,3 +170,4 @@ class ExplainedBoosting(ScoringBoosting):
             arrays["dampings"],
             arrays["factors"],
         )
+        self._tree_by_chance_ = arrays["tree_by_chance"].astype(np.float64)

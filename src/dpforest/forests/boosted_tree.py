@@ -67,4 +67,6 @@ class TreedBoosting(RuledBoosting):
         self._start_noise = None
         desk.encode(self.encoding_)
         known = self.encoding_.feature_bins, len(self.schema_.classes)
-        return release_tree(desk, *known, self.n_records_ / desk.steps, price, rng)
+        n_records = self.n_records_ / desk.steps
+        tree, self._tree_by_chance_ = release_tree(desk, *known, n_records, price, rng)
+        return tree

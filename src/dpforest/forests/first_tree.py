@@ -22,6 +22,7 @@ from dpforest.privacy.accounts.tree_sampling import Span, TreeSampling
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.greedy_splits import Rule, choose_attributes
 from dpforest.privacy.leaves import LeafQuestion, LeafRelease, leaf_counts
+from dpforest.report.noise_runs import RUNS
 from dpforest.trees.level_grower import BINS, LevelGrower
 from dpforest.trees.oblivious import MAX_DEPTH
 from dpforest.trees.paths import as_oblivious
@@ -55,7 +56,7 @@ def release_tree(
     n_records: float,
     price: Pure,
     rng: np.random.Generator,
-) -> BoostedTrees:
+) -> tuple[BoostedTrees, Values]:
     """Release a tree, each level and the leaves for an equal part of the price.
 
     Parameters
@@ -69,6 +70,13 @@ def release_tree(
     price : Pure
     rng : numpy.random.Generator
         The public stream of the structure.
+
+    Returns
+    -------
+    tree : BoostedTrees
+        As `as_oblivious` has it.
+    by_chance : ndarray of float64, shape (n_leaves, RUNS)
+        What the leaves might say if classes had nothing to do with features; see `chance_scores`.
     """
     depth, epsilon = tree_depth(n_records * float(price.epsilon)), Fraction(price.epsilon)
     each = epsilon / (depth + 1)
@@ -86,7 +94,7 @@ def release_tree(
     forest, rest = grower.finish(), [Span(spent, epsilon)]
     alike = np.zeros(forest.n_leaves, np.int64)
     found = leaf_counts(desk, LeafQuestion(forest, n_classes, alike, rest, rest, ONE_TREE))
-    return BoostedTrees(*as_oblivious(forest, leaf_scores(found)))
+    return BoostedTrees(*as_oblivious(forest, leaf_scores(found))), chance_scores(found)
 
 
 def _rule(level: int, depth: int, n_classes: int) -> Rule:
@@ -116,3 +124,22 @@ def leaf_scores(found: LeafRelease) -> Values:
         return np.array([[clipped_score(float(share))] for share in shares[:, 1]])
     logarithms = np.log(shares)
     return np.asarray(logarithms - logarithms.mean(axis=1, keepdims=True))
+
+
+def chance_scores(found: LeafRelease) -> Values:
+    """Scores of leaves in which all classes have the shares that they have in all leaves together.
+
+    Chance deals out the records of a leaf, and noise is what it was; each by a coin of its
+    deviation, which is all that spreads of scores need. Every run is of one class.
+    """
+    rng, totals = np.random.default_rng(0), np.maximum(found.values.sum(axis=1), 0.0)
+    overall = np.maximum(found.values, 0.0).sum(axis=0) + 1e-9
+    expected = totals[:, None] * overall / overall.sum()
+    dealt = np.sqrt(expected * (1.0 - overall / overall.sum()))
+    runs = []
+    for run in range(RUNS):
+        coins = 2.0 * rng.integers(0, 2, (2, *expected.shape)) - 1.0
+        counts = expected + coins[0] * dealt + coins[1] * found.deviations[:, None]
+        scores = leaf_scores(LeafRelease(counts, found.deviations))
+        runs.append(scores[:, run % scores.shape[1]])
+    return np.stack(runs, axis=1)
