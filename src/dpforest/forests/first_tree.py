@@ -76,7 +76,7 @@ def release_tree(
     tree : BoostedTrees
         As `as_oblivious` has it.
     by_chance : ndarray of float64, shape (n_leaves, RUNS)
-        What the leaves might say if classes had nothing to do with features; see `chance_scores`.
+        By how much chance and noise may have moved the scores of the leaves.
     """
     depth, epsilon = tree_depth(n_records * float(price.epsilon)), Fraction(price.epsilon)
     each = epsilon / (depth + 1)
@@ -94,7 +94,9 @@ def release_tree(
     forest, rest = grower.finish(), [Span(spent, epsilon)]
     alike = np.zeros(forest.n_leaves, np.int64)
     found = leaf_counts(desk, LeafQuestion(forest, n_classes, alike, rest, rest, ONE_TREE))
-    return BoostedTrees(*as_oblivious(forest, leaf_scores(found))), chance_scores(found)
+    return BoostedTrees(*as_oblivious(forest, leaf_scores(leaf_shares(found)))), scores_by_chance(
+        found
+    )
 
 
 def _rule(level: int, depth: int, n_classes: int) -> Rule:
@@ -103,43 +105,46 @@ def _rule(level: int, depth: int, n_classes: int) -> Rule:
     return Rule.of("gini" if impurity else "max", N_BOUND, "permute_and_flip", None)
 
 
-def leaf_scores(found: LeafRelease) -> Values:
-    """The scores of the leaves, shape (n_leaves, n_outputs), by their noisy class counts.
+def leaf_shares(found: LeafRelease) -> Values:
+    """The shares of the classes in each leaf, by their noisy counts.
 
-    Each leaf leans on the shares of the classes in all of them, with the weight of its noise.
+    Each leaf leans on the shares in all of them, with the weight of its noise.
 
     Examples
     --------
     >>> noisy = LeafRelease(np.array([[90.0, 10.0], [-5.0, 105.0]]), np.zeros(2))
-    >>> leaf_scores(noisy).ravel().round(2).tolist()
-    [-2.83, 5.29]
+    >>> leaf_shares(noisy).round(2).tolist()
+    [[0.9, 0.1], [0.01, 0.99]]
     """
     counts = np.maximum(found.values, 0.0)
     lent = DOUBT * found.deviations[:, None] + 1e-9
     overall = counts.sum(axis=0) + 1e-9
     shares = counts + lent * overall / overall.sum()
     shares = np.maximum(shares / shares.sum(axis=1, keepdims=True), LEAST_SHARE)
-    shares /= shares.sum(axis=1, keepdims=True)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def leaf_scores(shares: Values) -> Values:
+    """The scores of leaves with these shares of the classes, shape (n_leaves, n_outputs)."""
     if shares.shape[1] == 2:
         return np.array([[clipped_score(float(share))] for share in shares[:, 1]])
     logarithms = np.log(shares)
     return np.asarray(logarithms - logarithms.mean(axis=1, keepdims=True))
 
 
-def chance_scores(found: LeafRelease) -> Values:
-    """Scores of leaves in which all classes have the shares that they have in all leaves together.
+def scores_by_chance(found: LeafRelease) -> Values:
+    """By how much chance and noise may have moved the scores of leaves, shape (n_leaves, RUNS).
 
     Chance deals out the records of a leaf, and noise is what it was; each by a coin of its
     deviation, which is all that spreads of scores need. Every run is of one class.
     """
-    rng, totals = np.random.default_rng(0), np.maximum(found.values.sum(axis=1), 0.0)
-    overall = np.maximum(found.values, 0.0).sum(axis=0) + 1e-9
-    expected = totals[:, None] * overall / overall.sum()
-    dealt = np.sqrt(expected * (1.0 - overall / overall.sum()))
+    rng, shares = np.random.default_rng(0), leaf_shares(found)
+    expected = np.maximum(found.values.sum(axis=1), 0.0)[:, None] * shares
+    dealt, told = np.sqrt(expected * (1.0 - shares)), leaf_scores(shares)
     runs = []
     for run in range(RUNS):
         coins = 2.0 * rng.integers(0, 2, (2, *expected.shape)) - 1.0
         counts = expected + coins[0] * dealt + coins[1] * found.deviations[:, None]
-        scores = leaf_scores(LeafRelease(counts, found.deviations))
-        runs.append(scores[:, run % scores.shape[1]])
+        moved = leaf_scores(leaf_shares(LeafRelease(counts, found.deviations))) - told
+        runs.append(moved[:, run % moved.shape[1]])
     return np.stack(runs, axis=1)
