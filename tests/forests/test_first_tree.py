@@ -11,6 +11,7 @@ from dpforest import (
     Schema,
     Target,
 )
+from dpforest.forests.boosted_tree import trial_share
 from dpforest.forests.first_tree import (
     leaf_scores,
     leaf_shares,
@@ -19,6 +20,7 @@ from dpforest.forests.first_tree import (
 )
 from dpforest.losses.logistic import clipped_logistic
 from dpforest.privacy.leaves import LeafRelease
+from dpforest.trees.structure import FeatureBins
 
 FEATURES = (
     NumericFeature("a", 0, 1),
@@ -92,11 +94,11 @@ def test_with_a_large_budget_a_tree_tells_boxes_apart():
 
 
 def test_where_a_sum_of_features_tells_there_is_no_tree():
-    """Nine features that tell a little each: as many questions would not tell it."""
+    """Five features that tell a little each: it takes many questions to tell it."""
     rng = np.random.default_rng(0)
-    X = rng.random((3_000, 9))
-    y = np.array(["no", "maybe", "yes"])[np.digitize(X.sum(axis=1), [3.8, 5.2])]
-    schema = Schema(tuple(NumericFeature(f"x{j}", 0, 1) for j in range(9)), THREE.target)
+    X = rng.random((3_000, 5))
+    y = np.array(["no", "maybe", "yes"])[np.digitize(X.sum(axis=1), [2.3, 2.7])]
+    schema = Schema(tuple(NumericFeature(f"x{j}", 0, 1) for j in range(5)), THREE.target)
     for seed in range(3):
         forest = fit(X, y, schema, random_state=seed, epsilon=0.1)
         assert "errors that sums of features save" in forest.ledger_.explain()
@@ -115,6 +117,29 @@ def test_who_asks_for_trees_weighs_constrains_or_has_a_delta_gets_none():
     assert not is_tree(fit(X, two, TWO, monotone_constraints={"a": 1}))
     weighted = PrivateForestClassifier(schema=THREE, delta=0.0, max_sample_weight=1.0)
     assert not is_tree(weighted.fit(X, boxes(X), sample_weight=np.ones(2_000)))
+
+
+def test_a_trial_costs_what_tells_and_nothing_where_it_would_tell_nothing():
+    def bins(n_features, n_values=100, categorical=False):
+        n = np.full(n_features, n_values)
+        return FeatureBins(n, n + 1, np.full(n_features, categorical))
+
+    for signal in (90.0, 1e3, 1e5, 1e9):  # never free, and never more than a fifth
+        share = trial_share(signal, 500.0, bins(5), 3)
+        assert share == pytest.approx(min(1 / (0.03 * signal), 0.2), rel=0.01, abs=1e-6)
+        assert share > 0
+    assert trial_share(1e3, 500.0, bins(1), 3) == 0  # no sums
+    assert trial_share(1e3, 500.0, bins(5), 100) == 0
+    assert trial_share(1e3, 1e7, bins(5), 3) == 0  # long looks
+    assert trial_share(1e3, 500.0, bins(400, 250, categorical=True), 3) == 0
+    assert trial_share(1e3, 500.0, bins(50), 60) == 0
+
+
+def test_large_budgets_pay_for_a_trial_too():
+    X = draw(20_000)
+    forest = fit(X, boxes(X), epsilon=30.0)
+    assert "sums of features" in forest.ledger_.explain()
+    assert forest.score(X, boxes(X)) > 0.98
 
 
 def test_with_few_records_it_is_a_rule():

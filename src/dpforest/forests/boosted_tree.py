@@ -11,12 +11,36 @@ from dpforest.forests.boosted_rule import RuledBoosting
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.first_tree import START_SHARE, release_tree
 from dpforest.forests.one_rule import do_sums_tell_more
-from dpforest.forests.plan import MANY_RECORDS, Asked
+from dpforest.forests.plan import Asked
 from dpforest.privacy.accounts.spends import Pure
 from dpforest.privacy.desk import Desk
+from dpforest.trees.scales import sums_of
+from dpforest.trees.structure import FeatureBins
 
 LEAST_SIGNAL = 90.0  # records times epsilon; with less a rule tells as much as a tree
 TRIAL_NOISE, MOST_OF_TRIAL = 0.03, 0.2  # of the records, if that costs no more of the budget
+FINEST_SHARE = 10**6
+MOST_RULES, MOST_LOOKS = 10**7, 10**8  # that a trial may add up, and take of records on scales
+
+
+def trial_share(signal: float, n_records: float, bins: FeatureBins, n_classes: int) -> Fraction:
+    """The share of the budget for a trial, whether sums of features tell far more than any feature.
+
+    0 where there are no sums, or a look at all rules takes long.
+
+    Examples
+    --------
+    >>> bins = FeatureBins(np.full(5, 100), np.full(5, 101), np.zeros(5, np.bool_))
+    >>> trial_share(1_000.0, 1_000.0, bins, 3), trial_share(1_000.0, 1_000_000.0, bins, 3)
+    (Fraction(1, 30), Fraction(0, 1))
+    """
+    n_sums = sums_of(n_classes) if len(bins) > 1 else 0
+    n_scales = int(np.where(bins.categorical, bins.n_values, 1).sum()) + n_sums
+    n_rules = n_scales * int(bins.n_values.max()) * n_classes**2
+    if not n_sums or n_rules > MOST_RULES or n_records * n_scales > MOST_LOOKS:
+        return Fraction(0)
+    part = min(1.0 / (TRIAL_NOISE * signal), MOST_OF_TRIAL)
+    return max(Fraction(part).limit_denominator(FINEST_SHARE), Fraction(1, FINEST_SHARE))
 
 
 class TreedBoosting(RuledBoosting):
@@ -30,12 +54,11 @@ class TreedBoosting(RuledBoosting):
         if signal < LEAST_SIGNAL:
             return super()._learn_one_rule(desk, rng, share)
         self._keep_bins(public_bins(self.schema_))
-        if self.n_records_ < MANY_RECORDS:  # a look at all sums takes long
-            part = min(1.0 / (TRIAL_NOISE * signal), MOST_OF_TRIAL)
-            trial = Fraction(part).limit_denominator(10_000)
+        known = self.encoding_.feature_bins, self.bin_weights_, len(self.schema_.classes)
+        trial = trial_share(signal, self.n_records_, known[0], known[2])
+        if trial:
             share -= trial
             desk.encode(self.encoding_, by_feature=True)
-            known = self.encoding_.feature_bins, self.bin_weights_, len(self.schema_.classes)
             if do_sums_tell_more(desk, *known, self._purse().price(trial), rng, self.n_records_):
                 return super()._learn_one_rule(desk, rng, share)
         self._clipped = True

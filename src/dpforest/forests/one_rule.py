@@ -37,7 +37,7 @@ TRIAL_SIGNAL = 20.0  # that tells a twentieth of the records from noise
 LEAST_TRIED_SIGNAL, MOST_TRIED_SIGNAL = 40.0, 400.0  # with more, trees tell more than any rule
 SELDOM = 0.06  # of the records, that a rule may be wrong for
 FEWER = 0.15  # of the records, by which its errors are to be fewer than those of one class
-FAR_MORE = 0.1  # of the records, that are told right more
+FAR_MORE = 0.07  # of the records, that are told right more
 TYPICAL_MARGIN = 0.5  # of a sum, where a single feature has 1
 
 

@@ -88,7 +88,7 @@ class Scales:
         for j, scales in enumerate(single):
             part = SINGLE / len(single) / len(scales)
             rows += [([j], [steps], 1, cells, part) for steps, cells in scales]
-        n_sums = 2 * SUMS // (n_classes * (n_classes - 1)) if sums and len(bins) > 1 else 0
+        n_sums = sums_of(n_classes) if sums and len(bins) > 1 else 0
         ends = [_ends(bins, j, shares[j]) for j in range(len(bins))]
         for _ in range(n_sums):
             size = int(rng.integers(2, min(len(bins), MOST_FEATURES) + 1))
@@ -135,6 +135,17 @@ class Scales:
         weights = np.ones((1, n_features + 1)) / largest
         weights[0, 0] *= start
         return LinearDesign(place, size, 1.0, n_features + 1), weights
+
+
+def sums_of(n_classes: int) -> int:
+    """How many sums are drawn: fewer where there are many pairs of classes to tell apart.
+
+    Examples
+    --------
+    >>> sums_of(2), sums_of(10), sums_of(100)
+    (2000, 44, 0)
+    """
+    return 2 * SUMS // (n_classes * (n_classes - 1))
 
 
 def _single(bins: FeatureBins, j: int) -> list[tuple[NDArray[np.int16], int]]:
