@@ -47,7 +47,7 @@ def model(neighbors, persons, n_classes, **options):
 @pytest.mark.parametrize(("neighbors", "persons", "n_classes"), CASES)
 def test_a_tree_loses_no_more_than_is_claimed(monkeypatch, neighbors, persons, n_classes, trial):
     if not trial:
-        monkeypatch.setattr(boosted_tree, "MOST_RULES", 0)
+        monkeypatch.setattr(boosted_tree, "MOST_COUNTS", 0)
     forest = model(neighbors, persons, n_classes)
     report = replay(forest, *tables(neighbors, persons), common=4)
     assert report.holds, str(report)
@@ -60,7 +60,7 @@ def test_a_tree_loses_no_more_than_is_claimed(monkeypatch, neighbors, persons, n
 @pytest.mark.parametrize("persons", [None, 2])
 def test_a_tree_can_lose_nearly_all_of_its_price(monkeypatch, persons):
     """Of many classes every level goes by the largest class: one record decides each choice."""
-    monkeypatch.setattr(boosted_tree, "MOST_RULES", 0)
+    monkeypatch.setattr(boosted_tree, "MOST_COUNTS", 0)
     classes = tuple(f"c{k}" for k in range(10))
     schema = Schema((NumericFeature("a", 0, 1),), Target(classes=classes))
     n = 400

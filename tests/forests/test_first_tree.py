@@ -132,7 +132,39 @@ def test_a_trial_costs_what_tells_and_nothing_where_it_would_tell_nothing():
     assert trial_share(1e3, 500.0, bins(5), 100) == 0
     assert trial_share(1e3, 1e7, bins(5), 3) == 0  # long looks
     assert trial_share(1e3, 500.0, bins(400, 250, categorical=True), 3) == 0
-    assert trial_share(1e3, 500.0, bins(50), 60) == 0
+    assert trial_share(1e3, 500.0, bins(2_000, 250), 60) == 0
+
+
+def test_many_classes_are_one_tree_too():
+    rng = np.random.default_rng(0)
+    X = rng.random((6_000, 3))
+    y = (X[:, 0] * 8).astype(int) * 8 + (X[:, 1] * 8).astype(int)
+    features = tuple(NumericFeature(f"x{j}", 0, 1) for j in range(3))
+    schema = Schema(features, Target(classes=tuple(range(64))))
+    forest = fit(X, y, schema, epsilon=8.0)
+    assert is_tree(forest)
+    assert forest.score(X, y) > 0.6
+    assert forest.predict_proba(X).max() > 0.65
+
+
+def test_a_file_that_was_written_before_there_were_trees_is_read(tmp_path, monkeypatch):
+    X = draw(1_000)
+    forest = fit(X, boxes(X), delta=1e-6)
+    arrays = PrivateForestClassifier._arrays
+
+    def before(self):
+        return {name: array for name, array in arrays(self).items() if name != "tree_by_chance"}
+
+    monkeypatch.setattr(PrivateForestClassifier, "_arrays", before)
+    forest.save(tmp_path / "old.dpforest")
+    again = PrivateForestClassifier.load(tmp_path / "old.dpforest")
+    assert_array_equal(again.predict_proba(X), forest.predict_proba(X))
+
+
+def test_a_report_says_what_kind_of_model_it_is():
+    X = draw(1_000)
+    assert "one tree of privately chosen splits" in fit(X, boxes(X)).report().html
+    assert "boosted random trees" in fit(X, boxes(X), delta=1e-6).report().html
 
 
 def test_large_budgets_pay_for_a_trial_too():

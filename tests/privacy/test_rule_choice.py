@@ -175,6 +175,8 @@ def test_a_record_more_changes_errors_saved_by_1_at_most(seed, n, n_classes):
     for i in range(min(n + 1, 12)):
         less = whole - total_of(statistic, block.rows(slice(i, i + 1)))
         assert abs(errors_saved(scales, whole) - errors_saved(scales, less)) <= 1
+    (scale, *_), right, _ = rules_of(scales, whole)
+    assert errors_saved(scales, whole) == right.max() - right[~scales.is_sum[scale]].max()
 
 
 def test_errors_saved_by_hand():

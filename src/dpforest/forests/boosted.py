@@ -184,7 +184,8 @@ class PrivateForestRegressor(BoostedRegressor):
 
     Boosted random oblivious trees on privately chosen bins, for a target with declared bounds. Two
     noisy histograms of the target say where its mass lies; residuals beyond 0.375 standard
-    deviations (0.75 under Laplace noise) are clipped, which is mended in the end.
+    deviations (0.75 under Laplace noise) are clipped, which is mended in the end. With hardly any
+    signal it is one number for all records: the median, or the quantile asked for.
 
     Parameters
     ----------
@@ -203,7 +204,8 @@ class PrivateForestRegressor(BoostedRegressor):
     ----------
     target_center_, target_width_, target_deviation_ : float
         Where scores are measured from, in which units, and how much targets vary; released. The
-        center is the mean or the quantile of all targets.
+        center is the mean or the quantile of all targets. Where the model is one number that is
+        the center, and the others follow from the declared bounds.
     ledger_, forest_, feature_importances_, plan_, n_records_, total_weight_, bin_weights_, \
     bin_shares_, leaf_noise_, schema_, encoding_, n_features_in_, feature_names_in_
         As in `PrivateForestClassifier`.

@@ -311,6 +311,8 @@ class BoostedForest(MonotoneBoosting):
         grown = self.forest_.trees[self._n_linear_trees :]
         if not self.leaf_noise_.fits(self._n_grown, grown.n_leaves):
             raise ValueError("the noise does not fit the leaves")
+        if len(self._tree_by_chance_) not in (0, self._n_linear_trees):
+            raise ValueError("what chance does to the tree does not fit it")
 
 
 def _unless_auto(value: Any) -> Any:

@@ -170,4 +170,5 @@ class ExplainedBoosting(ScoringBoosting):
             arrays["dampings"],
             arrays["factors"],
         )
-        self._tree_by_chance_ = arrays["tree_by_chance"].astype(np.float64)
+        by_chance = arrays.get("tree_by_chance", np.zeros((0, RUNS)))  # older files have none
+        self._tree_by_chance_ = by_chance.astype(np.float64)

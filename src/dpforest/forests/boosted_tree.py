@@ -20,7 +20,7 @@ from dpforest.trees.structure import FeatureBins
 LEAST_SIGNAL = 90.0  # records times epsilon; with less a rule tells as much as a tree
 TRIAL_NOISE, MOST_OF_TRIAL = 0.03, 0.2  # of the records, if that costs no more of the budget
 FINEST_SHARE = 10**6
-MOST_RULES, MOST_LOOKS = 10**7, 10**8  # that a trial may add up, and take of records on scales
+MOST_COUNTS, MOST_LOOKS = 10**7, 10**8  # that a trial may add up, and take of records on scales
 
 
 def trial_share(signal: float, n_records: float, bins: FeatureBins, n_classes: int) -> Fraction:
@@ -36,8 +36,8 @@ def trial_share(signal: float, n_records: float, bins: FeatureBins, n_classes: i
     """
     n_sums = sums_of(n_classes) if len(bins) > 1 else 0
     n_scales = int(np.where(bins.categorical, bins.n_values, 1).sum()) + n_sums
-    n_rules = n_scales * int(bins.n_values.max()) * n_classes**2
-    if not n_sums or n_rules > MOST_RULES or n_records * n_scales > MOST_LOOKS:
+    n_counts = n_scales * int(bins.n_values.max()) * n_classes
+    if not n_sums or n_counts > MOST_COUNTS or n_records * n_scales > MOST_LOOKS:
         return Fraction(0)
     part = min(1.0 / (TRIAL_NOISE * signal), MOST_OF_TRIAL)
     return max(Fraction(part).limit_denominator(FINEST_SHARE), Fraction(1, FINEST_SHARE))

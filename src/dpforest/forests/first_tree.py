@@ -33,7 +33,7 @@ SIGNAL_OF_TWO_LEVELS, PER_LEVEL = 100.0, 2.6  # records times epsilon; how much 
 ROOTS, LEAST_DEPTH_OF_ROOTS = 2, 4  # levels that choose by impurity, in trees so deep
 N_BOUND = 100_000  # of information gain, which is not asked for
 DOUBT = 2.0  # deviations of the noise: so many records of all classes each leaf is given
-LEAST_SHARE = 0.01  # of a class in a leaf
+LEAST_SHARE = 0.01, 0.1  # of a class in a leaf, or so much over the number of classes
 ONE_TREE = TreeSampling("shared", 1)
 
 
@@ -120,7 +120,8 @@ def leaf_shares(found: LeafRelease) -> Values:
     lent = DOUBT * found.deviations[:, None] + 1e-9
     overall = counts.sum(axis=0) + 1e-9
     shares = counts + lent * overall / overall.sum()
-    shares = np.maximum(shares / shares.sum(axis=1, keepdims=True), LEAST_SHARE)
+    least = min(LEAST_SHARE[0], LEAST_SHARE[1] / shares.shape[1])
+    shares = np.maximum(shares / shares.sum(axis=1, keepdims=True), least)
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 

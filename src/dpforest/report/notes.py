@@ -204,7 +204,8 @@ class Notes:
             sums = np.bincount(place, relative.repeat(len(weights)), first[-1])
             # One point more, of the mean, for bins that were hardly met.
             found.append((sums + 1.0) / (counts + 1.0))
-            add_tree_values(each.trees, points, each.values, scores)
+            if not loss.constant_hessian:
+                add_tree_values(each.trees, points, each.values, scores)
         times = len(self.rounds) if loss.constant_hessian else 1
         found, doubts, whole = times * found, times * doubts, times * whole
         # Where records' Hessians sink faster than those of points, points are not like records.

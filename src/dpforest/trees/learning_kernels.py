@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def transform(sums):
     """Walsh's transform of the second axis, in its place."""
     n_trees, n_leaves, n_outputs = sums.shape
@@ -25,7 +25,7 @@ def transform(sums):
         size *= 2
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def add_rows(thing, rows, seen, precision, pull):
     """Add the outer products of rows with themselves, and with what was seen, to their things."""
     n_weights, n_outputs = rows.shape[1], seen.shape[1]
@@ -38,7 +38,7 @@ def add_rows(thing, rows, seen, precision, pull):
                 turned[a, k] += rows[i, a] * seen[i, k]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def pair_rows(feature, cut, end, contrasts, curves, number, which, rows, seen):
     """Write what each two levels of some trees ask and showed; how many pairs there are.
 
@@ -66,7 +66,7 @@ def pair_rows(feature, cut, end, contrasts, curves, number, which, rows, seen):
     return n
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def solve(precision, pull, noise, firm, firmest, means, covariances):
     """Write the means of weights, and the covariances of those things for which there is room.
 
@@ -94,7 +94,7 @@ def solve(precision, pull, noise, firm, firmest, means, covariances):
                 _divide(root, covariances[thing, a])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _find_root(precision, noise, firm, root):
     """Cholesky's root of a precision over the noise that was made firm, a row at a time."""
     for a in range(root.shape[0]):
@@ -105,7 +105,7 @@ def _find_root(precision, noise, firm, root):
             root[a, b] = np.sqrt(rest) if a == b else rest / root[b, b]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _divide(root, values):
     """Divide by the square of a root, in place."""
     n = root.shape[0]
@@ -119,7 +119,7 @@ def _divide(root, values):
         values[a] /= root[a, a]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def add_energies(weights, one, other, spread, signal, of_feature):
     """Write the energy of each pair of features; add up, for each feature, squares of its curves.
 

@@ -13,10 +13,11 @@ from dpforest.report.page.styles import LINES
 
 MOST_BARS = 15
 MOST_CATEGORIES = 20
+BOOSTED = "boosted random trees on privately chosen bins"
 KINDS = {
-    "PrivateForestClassifier": "boosted random trees on privately chosen bins",
-    "PrivateForestRegressor": "boosted random trees on privately chosen bins",
-    "PrivateIntervalRegressor": "boosted random trees on privately chosen bins",
+    "PrivateForestClassifier": BOOSTED,
+    "PrivateForestRegressor": BOOSTED,
+    "PrivateIntervalRegressor": BOOSTED,
     "RandomDecisionForestClassifier": "random trees with noisy leaves",
     "MatrixForestClassifier": "random trees, leaf counts by the matrix mechanism",
     "MatrixForestPredictor": "answers to batches by the matrix mechanism",
@@ -24,6 +25,14 @@ KINDS = {
     "MedianForestClassifier": "trees of privately chosen splits",
     "MedianForestRegressor": "trees of privately chosen splits",
 }
+ALONE = {
+    "choice of a rule": "one privately chosen rule, on bins that are public",
+    "choice of a number": "one privately chosen number for all records",
+    "class counts of the leaves": "one tree of privately chosen splits, on bins that are public",
+    "linear start": "a linear model, on privately chosen bins",
+}
+"""What a boosted model without random trees is, by what its ledger has."""
+
 SIGNATURES = {
     "none": "There is none beside the file. Against a file that was written anew by somebody else, "
     "sign it: dpforest sign.",
@@ -62,9 +71,18 @@ def origin_section(facts: ReportFacts) -> Html:
     )
 
 
+def _kind(facts: ReportFacts) -> str | None:
+    """What kind of model it is, in a few words."""
+    kind = KINDS.get(facts.estimator)
+    if kind != BOOSTED or facts.plan.get("depth"):
+        return kind
+    told = facts.ledger.explain()
+    return next((alone for label, alone in ALONE.items() if label in told), kind)
+
+
 def card_section(facts: ReportFacts) -> Html:
     """The data, the features, the plan."""
-    kind = KINDS.get(facts.estimator)
+    kind = _kind(facts)
     rows = [
         ("Estimator", facts.estimator + (f": {kind}" if kind else "")),
         ("Table", short(facts.table) if facts.table else "no public name was given"),
