@@ -741,6 +741,33 @@ def test_monotone_constraints_hold_whatever_the_noise(estimator):
     assert free.ledger_.epsilon == model.ledger_.epsilon
 
 
+@pytest.mark.filterwarnings("ignore::dpforest.LittleSignalWarning")
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+@pytest.mark.parametrize("n", [100, 4_000])
+def test_constraints_that_a_continued_model_does_not_have_are_refused(n, delta):
+    """A rule, a tree or a forest that falls cannot be made to rise by trees on top of it."""
+    rng = np.random.default_rng(0)
+    X = rng.random((n, 2))
+    y = (X[:, 0] + 0.1 * rng.random(n) < 0.5).astype(int)
+    schema = Schema(
+        (NumericFeature("x0", 0, 1), NumericFeature("x1", 0, 1)), Target(classes=(0, 1))
+    )
+    model = PrivateForestClassifier(schema=schema, delta=delta, warm_start=True, random_state=0)
+    model.fit(X, y).set_params(monotone_constraints={"x0": 1})
+    spent = model.ledger_.epsilon
+    with pytest.raises(ValueError, match="fitted without these monotone_constraints"):
+        model.fit(X, y)
+    assert model.ledger_.epsilon == spent
+    again = PrivateForestClassifier(
+        schema=schema,
+        delta=delta,
+        warm_start=True,
+        random_state=0,
+        monotone_constraints={"x0": -1},
+    )
+    assert again.fit(X, y).fit(X, y).ledger_.epsilon > spent
+
+
 @pytest.mark.parametrize(
     ("constraints", "classes", "error"),
     [

@@ -93,7 +93,9 @@ class BoostedForest(MonotoneBoosting):
         self._delta_aside_ = Fraction(0)
         before: BoostedTrees | None = getattr(self, "forest_", None)
         share = Fraction(1)
-        if before is None:
+        if before is not None:
+            self._refuse_what_was_free(before)
+        else:
             share = self._learn_one_rule(desk, rng, self._count(desk))
             if not share:
                 return

@@ -6,6 +6,7 @@ import numpy as np
 
 from dpforest.forests import parameters as checks
 from dpforest.forests.boosted_explaining import ExplainedBoosting
+from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.declared import parameter
 from dpforest.schema import NumericFeature
 from dpforest.trees.monotone import Monotone
@@ -30,6 +31,16 @@ class MonotoneBoosting(ExplainedBoosting):
             raise ValueError(
                 "monotone_constraints need two classes or a numeric target: with more classes, a "
                 "score that rises says nothing of its probability"
+            )
+
+    def _refuse_what_was_free(self, before: BoostedTrees) -> None:
+        """ValueError where a model to be continued does not keep to the constraints."""
+        held = self._monotone().project(before.trees, before.values)
+        if not np.allclose(held, before.values, rtol=1e-4, atol=1e-6):
+            raise ValueError(
+                "the model so far was fitted without these monotone_constraints, and more trees "
+                "cannot mend what it says: continue it with the constraints that it has, or fit a "
+                "new one with warm_start=False"
             )
 
     def _loss_outputs(self) -> int:
