@@ -1,6 +1,7 @@
 """Fits that are one tree, or start from one, are replayed: neighbours by persons by classes."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -76,6 +77,21 @@ def test_a_tree_can_lose_nearly_all_of_its_price(monkeypatch, persons):
     report = replay(forest, fewer, more, common=n)
     assert report.holds, str(report)
     assert report.largest_pure_loss > 0.9 * report.pure_claim
+
+
+@pytest.mark.parametrize("persons", [None, 2])
+def test_a_trial_of_sums_can_lose_nearly_all_of_its_price(monkeypatch, persons):
+    """A class of one corner of four: of single features each record there is one error more."""
+    monkeypatch.setattr(boosted_tree, "trial_share", lambda *facts: Fraction(99, 100))
+    corners = np.array([[0.1, 0.1], [0.1, 0.9], [0.9, 0.1], [0.9, 0.9]])
+    more = persons or 1
+    X = np.vstack([corners.repeat([9, 9, 9, 3], axis=0), corners[[3] * more]])
+    y = np.array(["x"] * 27 + ["y"] * (3 + more))
+    ids = np.array([*range(30), *[30] * more]) if persons else None
+    fewer = Table(X[:30], y[:30], None if ids is None else ids[:30])
+    report = replay(model("add_remove", persons, 3), fewer, Table(X, y, ids), common=30)
+    assert report.holds, str(report)
+    assert report.largest_pure_loss > 0.98 * report.pure_claim
 
 
 def test_a_person_taken_for_one_record_is_caught():

@@ -34,7 +34,8 @@ class PrivateForestClassifier(TreedBoosting):
     """The private forest to take when you just want the best one: classification.
 
     Boosted random oblivious trees on privately chosen bins. Two or more classes, mixed features,
-    missing values.
+    missing values. With little signal it is one rule; under Laplace noise one greedy tree comes
+    first, which is all of the model where there are more than two classes.
 
     Parameters
     ----------

@@ -2,8 +2,8 @@
 
 The place of a target, its width, a line and its bins are many numbers, each with noise of its own;
 with very few records for the budget each of them alone is off by more than a regression could tell.
-A quantile is one private choice, which needs no number of records, no bins and no sums, and it is
-hardly ever further from the quantile asked for than a few records.
+A quantile is one private choice, which needs no number of records, no bins and no sums; by how many
+records it is off follows from the budget, and as a logarithm only from how wide bounds are.
 """
 
 from __future__ import annotations

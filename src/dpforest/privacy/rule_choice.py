@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -83,30 +84,43 @@ def count_right(desk: Desk, scales: Scales, n_classes: int, rule: Rule, price: P
 def count_errors_beyond(
     desk: Desk, scales: Scales, n_classes: int, allowed: Allowed, price: Price
 ) -> Released:
-    """`errors_beyond` with noise: at most 0 where some rule has no more errors than are allowed.
-
-    A record changes it by at most 1, so in whole steps of a grid, rounded down, by at most the
-    steps of 1: that is the sensitivity.
-    """
+    """`errors_beyond` with noise: at most 0 where some rule has no more errors than are allowed."""
     label = "errors of the best rule beyond those that are allowed"
-    noise, grid = pay_for_counts(desk, label, price, cells=1)
-    beyond = errors_beyond(scales, desk.total(ScaleCounts(scales, n_classes)), allowed)
-    noisy = desk.draws.add_noise(noise, np.array([math.floor(grid * beyond)]))
-    return Released(noisy / grid, noise.deviation / grid)
+
+    def beyond(counts: Integers) -> Fraction:
+        return errors_beyond(scales, counts, allowed)
+
+    return _noisy_number(desk, scales, n_classes, beyond, price, label)
 
 
 def count_errors_saved(
     desk: Desk, scales: Scales, n_classes: int, enough: float, price: Price
 ) -> Released:
-    """`errors_saved` with noise: above 0 where sums save more errors than are enough.
-
-    A record changes it by at most 1, so in whole steps of a grid, rounded down, by at most the
-    steps of 1: that is the sensitivity.
-    """
+    """`errors_saved` with noise: above 0 where sums save more errors than are enough."""
     label = "errors that sums of features save, beyond what is enough"
+
+    def saved(counts: Integers) -> Fraction:
+        return errors_saved(scales, counts) - Fraction(enough)
+
+    return _noisy_number(desk, scales, n_classes, saved, price, label)
+
+
+def _noisy_number(
+    desk: Desk,
+    scales: Scales,
+    n_classes: int,
+    number: Callable[[Integers], Fraction],
+    price: Price,
+    label: str,
+) -> Released:
+    """A number of the counts on some scales, which a record changes by at most 1, with noise.
+
+    In whole steps of a grid, rounded down, it changes by at most the steps of 1: that is the
+    sensitivity.
+    """
     noise, grid = pay_for_counts(desk, label, price, cells=1)
-    saved = errors_saved(scales, desk.total(ScaleCounts(scales, n_classes)))
-    noisy = desk.draws.add_noise(noise, np.array([math.floor(grid * (saved - Fraction(enough)))]))
+    exact = number(desk.total(ScaleCounts(scales, n_classes)))
+    noisy = desk.draws.add_noise(noise, np.array([math.floor(grid * exact)]))
     return Released(noisy / grid, noise.deviation / grid)
 
 
