@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from dpforest import (
     BudgetExceededError,
     GreedyForestClassifier,
+    MatrixForestClassifier,
     MatrixForestPredictor,
     MedianForestClassifier,
     NumericFeature,
@@ -342,3 +343,29 @@ def test_errors_about_y_tell_no_number_of_records(census):
     with pytest.raises(ValueError, match="one column") as caught:
         model.fit(census.X, np.zeros((400, 2)))
     assert "400" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RandomDecisionForestClassifier(),
+        GreedyForestClassifier(),
+        MedianForestClassifier(),
+        MatrixForestClassifier(),
+    ],
+)
+def test_trees_are_no_finer_for_persons_than_for_as_much_less_epsilon(census, estimator):
+    """Noise for eight records of a person is eight times as large: so trees are planned."""
+    several = clone(estimator).set_params(
+        schema=census.schema, n_hint=10_000, epsilon=4.0, max_records_per_group=8, random_state=0
+    )
+    several.fit(census.X, census.y, groups=np.arange(len(census.y)))
+    single = clone(estimator).set_params(
+        schema=census.schema, n_hint=10_000, epsilon=0.5, random_state=0
+    )
+    single.fit(census.X, census.y)
+    assert several.forest_.n_trees == single.forest_.n_trees
+    assert several.forest_.max_depth == single.forest_.max_depth
+    unaware = clone(single).set_params(epsilon=4.0).fit(census.X, census.y)
+    shapes = [(m.forest_.n_trees, m.forest_.max_depth) for m in (unaware, single)]
+    assert shapes[0] != shapes[1]

@@ -88,9 +88,9 @@ def test_either_way_the_budget_is_filled_and_kept(signal):
 def test_both_ways_cost_the_same():
     """By hand: squares of mu add up."""
     plan = plan_of(100, 2, 20, 8)
-    purse = PrivateForestClassifier(epsilon=1.0)
+    model = fitted(sum_of_all, epsilon=1.0)
     share, for_choices = Fraction(8, 10), Fraction(1, 10)
-    prices = purse._prices(plan, share, for_choices)
+    prices = model._prices(plan, share, for_choices)
     assert all(isinstance(price, Gaussian) for price in (prices.tree, prices.choice))
     before = 100 - plan.n_trees_after_trial
     on = 20 * prices.choice.mu**2 + 100 * prices.tree.mu**2

@@ -23,7 +23,7 @@ from dpforest.forests.plan import (
 )
 from dpforest.losses import Logistic, Pinball, Softmax, Squared
 from dpforest.losses.base import MOST_NOISE
-from dpforest.privacy.accounts.accounting import gaussian_epsilon
+from dpforest.privacy.accounts.accounting import gaussian_epsilon, mu_for
 from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.gradients import GradientRelease
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
@@ -183,6 +183,22 @@ def test_more_budget_never_asks_for_less(delta):
         assert one.depth <= more.depth
         # Less noise needs less damping.
         assert one.damping >= more.damping
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("steps", [2, 20])
+def test_many_records_between_neighbors_make_a_budget_worth_so_much_less(delta, steps):
+    """All noise is so many times larger: the shape is that of so much less a budget."""
+    alone, several = Purse(1.0, delta), Purse(1.0, delta, steps)
+    weak = 1.0 / steps if delta == 0 else gaussian_epsilon(mu_for(1.0, delta) / steps, delta)
+    for n in (300.0, 3_000.0, 30_000.0, 300_000.0):
+        shape, less = make_plan(several, n), make_plan(Purse(weak, delta), n)
+        fields = "n_trees", "trees_per_round", "depth", "learning_rate", "damping"
+        for field in fields:
+            assert getattr(shape, field) == pytest.approx(getattr(less, field), rel=1e-6)
+        assert bin_sizes(several, n, 10) == bin_sizes(Purse(weak, delta), n, 10)
+        assert several.strength * steps == pytest.approx(alone.strength)
+    assert several.price(Fraction(1)) == alone.price(Fraction(1))
 
 
 @pytest.mark.parametrize("n_trees", [None, 100])

@@ -283,6 +283,11 @@ class PrivateEstimator(NumberedLeaves, ExportedEstimator):
         """What the budget is worth to a record."""
         return Worth(float(getattr(self, "delta", 0.0)), float(self.epsilon))
 
+    @property
+    def _epsilon_of_a_record(self) -> float:
+        """What epsilon is worth to each of the records between neighbours."""
+        return float(self.epsilon) / self.ledger_.protection.steps
+
     def _price_of_count(self) -> Price:
         epsilon = exact(self.epsilon)
         return Pure(epsilon if math.isinf(epsilon) else epsilon * COUNT_SHARE)

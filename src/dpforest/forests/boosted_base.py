@@ -110,7 +110,7 @@ class BoostedForest(MonotoneBoosting):
     def _purse(self) -> Purse:
         """The budget, but for the delta that another way of spending it may have cost."""
         delta = exact(self.delta, "delta") - getattr(self, "_delta_aside_", 0)
-        return Purse(float(self.epsilon), float(delta))
+        return Purse(float(self.epsilon), float(delta), self.ledger_.protection.steps)
 
     def _count(self, desk: Desk) -> Fraction:
         """Pay for a number of records; returns the share left."""

@@ -75,7 +75,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
         """One number for all records, by public facts and the noisy number of records."""
         purse = self._purse()
         shape = self.n_estimators, self.max_depth, self.learning_rate, self.trees_per_round
-        alone = is_for_one_number(purse, self.n_records_ / desk.steps)
+        alone = is_for_one_number(purse, self.n_records_)
         if not alone or desk.has_weights or set(shape) != {"auto"}:
             return share
         self._keep_bins(public_bins(self.schema_))
@@ -129,16 +129,18 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
         purse = self._purse()
         straight = NOT_STRAIGHTENED
         if isinstance(self._lowered, Squared):
-            straight = plan_straightening(purse, self.total_weight_ / desk.steps)
+            straight = plan_straightening(purse, self.total_weight_)
         super()._boost(desk, rng, share * (1 - straight.share), before)
-        if isinstance(self._lowered, Squared) and straight.share:
+        loss = self._loss()
+        if isinstance(loss, Squared) and straight.share:
             if self.plan_ == NO_TREES:
                 desk.start_scores(1)
                 desk.add_to_scores(self.forest_.trees, self.forest_.values)
             price = purse.price(share * straight.share)
             scores = expected_scores(self.forest_, self.released_shares)
-            reach = min(straight.reach, BEYOND * self._furthest / self._lowered.width)
-            self._lowered = straightened(desk, self._lowered, scores, reach, price)
+            reach = min(straight.reach, BEYOND * self._furthest / loss.width)
+            straightened_loss = straightened(desk, loss, scores, reach, price)
+            self._lowered = Squared(straightened_loss.center, straightened_loss.width)
         if isinstance(self._lowered, Pinball):
             asked = self._asked_quantiles()
             kept = [self._lowered.quantiles.index(q) for q in asked]

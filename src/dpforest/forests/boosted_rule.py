@@ -43,7 +43,7 @@ class RuledBoosting(WeighingClassifier, CalibratedBoosting):
         if not self._may_be_one_rule(desk):
             return share
         purse = self._purse()
-        facts = self.n_records_ / desk.steps, self.n_features_in_, len(self.schema_.classes)
+        facts = self.n_records_, self.n_features_in_, len(self.schema_.classes)
         trial = trial_share(purse, *facts)
         alone = not trial and is_for_one_rule(purse, *facts)
         if not (self._is_held or desk.count_is_public or self.n_hint is not None):
@@ -80,7 +80,7 @@ class RuledBoosting(WeighingClassifier, CalibratedBoosting):
         """
         n_features, n_classes = self.n_features_in_, len(self.schema_.classes)
         ways = Ways.of(purse, n_features, n_classes, COUNT_SHARE)
-        aside = ways.delta_aside(self.n_records_ / desk.steps, alone=alone)
+        aside = ways.delta_aside(self.n_records_, alone=alone)
         if not aside:
             return Fraction(0)
         desk.ledger.debit(Spend.of(OTHER_WAY, "set aside", SetAside(aside)))

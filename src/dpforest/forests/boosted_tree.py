@@ -50,7 +50,7 @@ class TreedBoosting(RuledBoosting):
         """Of several classes a tree, unless a trial says that sums of features tell more."""
         if not self._may_be_a_tree(desk) or len(self.schema_.classes) == 2:
             return super()._learn_one_rule(desk, rng, share)
-        signal = self.n_records_ / desk.steps * float(self.epsilon)
+        signal = self.n_records_ * self._purse().strength
         if signal < LEAST_SIGNAL:
             return super()._learn_one_rule(desk, rng, share)
         self._keep_bins(public_bins(self.schema_))
@@ -90,6 +90,5 @@ class TreedBoosting(RuledBoosting):
         self._start_noise = None
         desk.encode(self.encoding_)
         known = self.encoding_.feature_bins, len(self.schema_.classes)
-        n_records = self.n_records_ / desk.steps
-        tree, self._tree_by_chance_ = release_tree(desk, *known, n_records, price, rng)
+        tree, self._tree_by_chance_ = release_tree(desk, *known, self.n_records_, price, rng)
         return tree

@@ -32,7 +32,7 @@ MOST_HALVINGS, MOST_DOUBLINGS = 1.0, 3.0
 def calibration_share(purse: Purse, n_records: float) -> Fraction:
     """The share of the budget that calibration gets: none where it could not tell anything.
 
-    ``n_records`` is over the steps between neighbours. Under Gaussian noise only.
+    Under Gaussian noise only.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def calibration_share(purse: Purse, n_records: float) -> Fraction:
     """
     if not purse.private or purse.pure or n_records < FEWEST_RECORDS:
         return Fraction(0)
-    wanted = Fraction((1.0 / (WANTED * n_records * purse.total)) ** 2).limit_denominator(10**6)
+    wanted = Fraction((1.0 / (WANTED * n_records * purse.strength)) ** 2).limit_denominator(10**6)
     share = min(max(wanted, Fraction(1, 10**6)), MOST_SHARE)
     return share if wanted < MOST_SHARE * Fraction(WORST / WANTED) ** 2 else Fraction(0)
 
@@ -79,7 +79,7 @@ class CalibratedBoosting(BoostedForest):
         before: BoostedTrees | None,
     ) -> None:
         purse = self._purse()
-        aside = share * calibration_share(purse, self.total_weight_ / desk.steps)
+        aside = share * calibration_share(purse, self.total_weight_)
         super()._boost(desk, rng, share - aside, before)
         if aside:
             self._calibrate(desk, purse.price(aside))

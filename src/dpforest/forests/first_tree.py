@@ -66,7 +66,7 @@ def release_tree(
     bins : FeatureBins
     n_classes : int
     n_records : float
-        Public or noisy, over the steps between neighbours.
+        Public or noisy.
     price : Pure
     rng : numpy.random.Generator
         The public stream of the structure.
@@ -78,7 +78,8 @@ def release_tree(
     by_chance : ndarray of float64, shape (n_leaves, RUNS)
         By how much chance and noise may have moved the scores of the leaves.
     """
-    depth, epsilon = tree_depth(n_records * float(price.epsilon)), Fraction(price.epsilon)
+    depth = tree_depth(n_records * float(price.epsilon) / desk.steps)
+    epsilon = Fraction(price.epsilon)
     each = epsilon / (depth + 1)
     all_alike = np.ones((len(bins), BINS), np.int64)
     shape = {"n_trees": 1, "n_candidates": len(bins)}

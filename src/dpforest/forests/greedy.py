@@ -236,19 +236,19 @@ class GreedyForestClassifier(WeighingLeaves, VotingForest):
 
     def _plan(self, desk: Desk) -> tuple[int, int, int]:
         """Trees, depth and leaves of a tree; ``"auto"`` may pay for a noisy count."""
-        n_records = 1.0
+        n_records, epsilon = 1.0, self._epsilon_of_a_record
         n_trees, depth = self.n_estimators, self.max_depth
         several = self.splits == "multiway"
         if (several and self.min_support) or "auto" in (n_trees, depth):
             n_records = self._number_of_records(desk)
         if n_trees == "auto":
             room = MAX_LEAVES if several else most_trees(depth)
-            n_trees = int(min(greedy_trees(n_records, self.epsilon), room))
+            n_trees = int(min(greedy_trees(n_records, epsilon), room))
         disjoint = self.sampling == "disjoint"
         seen = n_records / n_trees if disjoint else n_records
         if self.sampling == "without_replacement":
             seen *= self.sample_share
-        own = self.epsilon if disjoint else self.epsilon / n_trees
+        own = epsilon if disjoint else epsilon / n_trees
         bins = self.encoding_.feature_bins
         # A node that is split has two or more children: twice the nodes, times their children.
         fits = MAX_LEAVES // (2 * n_trees * int(bins.n_bins.max()))

@@ -50,7 +50,7 @@ def plan_linear(
     if not purse.private or purse.pure or n_records <= 0:
         return NO_LINEAR_START
     # The noise of all weights together grows with the root of their number.
-    signal = n_records * purse.total * math.sqrt(share) / (ROOT_FEATURE * math.sqrt(n_features))
+    signal = n_records * purse.strength * math.sqrt(share) / (ROOT_FEATURE * math.sqrt(n_features))
     most = loss.most_linear_signal
     if signal > (most if ordered >= 0.5 else most / 5.0):
         return NO_LINEAR_START

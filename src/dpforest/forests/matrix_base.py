@@ -85,7 +85,7 @@ class MatrixForest(PrivateClassifier, PrivateEstimator):
         return make_plan(
             Facts(
                 self.encoding_.feature_bins,
-                *_count_noise(price),
+                *_count_noise(price, self.ledger_.protection.steps),
                 n_records=n_records,
                 alike=self._alike(),
                 varied=self.voting == "hard" and self._alike() == 1,
@@ -117,11 +117,11 @@ class MatrixForest(PrivateClassifier, PrivateEstimator):
         ]
 
 
-def _count_noise(price: Price) -> tuple[float, Literal[1, 2]]:
+def _count_noise(price: Price, steps: int) -> tuple[float, Literal[1, 2]]:
     """The deviation of a count's noise at a price, and the order of its norm."""
     if isinstance(price, Gaussian):
-        return 1 / price.mu, 2
-    return math.sqrt(2) / float(price.epsilon), 1
+        return steps / price.mu, 2
+    return steps * math.sqrt(2) / float(price.epsilon), 1
 
 
 def price_each(

@@ -99,13 +99,13 @@ class MedianForest(TreeForest):
         n_trees, depth = self.n_estimators, self.max_depth
         if "auto" not in (n_trees, depth):
             return int(n_trees), int(depth)
-        n_records = self._number_of_records(desk)
+        n_records, epsilon = self._number_of_records(desk), self._epsilon_of_a_record
         if n_trees == "auto":
-            n_trees = int(min(median_trees(n_records, self.epsilon), most_trees(depth)))
+            n_trees = int(min(median_trees(n_records, epsilon), most_trees(depth)))
         if depth == "auto":
             share = 1 if self.sampling == "shared" else n_trees
-            epsilon = self.epsilon / (n_trees if self.sampling == "shared" else 1)
-            depth = median_depth(n_records / share, self.rho * epsilon)
+            own = epsilon / (n_trees if self.sampling == "shared" else 1)
+            depth = median_depth(n_records / share, self.rho * own)
         return int(n_trees), int(depth)
 
     def _target(self) -> Target:

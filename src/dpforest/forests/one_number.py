@@ -23,7 +23,7 @@ PURE_NUMBER = 6.0  # how much more signal there may be where trees have Laplace 
 
 
 def is_for_one_number(purse: Purse, n_records: float) -> bool:
-    """Whether a number tells more than a line or trees; ``n_records`` is over the steps.
+    """Whether a number tells more than a line or trees.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def is_for_one_number(purse: Purse, n_records: float) -> bool:
     (True, False)
     """
     most = ONE_NUMBER * (PURE_NUMBER if purse.pure else 1.0)
-    return purse.private and n_records * purse.total < most
+    return purse.private and n_records * purse.strength < most
 
 
 def release_numbers(

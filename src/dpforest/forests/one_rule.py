@@ -77,8 +77,7 @@ def release_rule(
 def trial_share(purse: Purse, n_records: float, n_features: int, n_classes: int) -> Fraction:
     """The share of the budget for a trial, whether some rule is seldom wrong.
 
-    A line or trees would blur such a rule for a while yet. ``n_records`` is over the steps between
-    neighbours. Under Gaussian noise, for two classes.
+    A line or trees would blur such a rule for a while yet. Under Gaussian noise, for two classes.
 
     Examples
     --------
@@ -87,7 +86,7 @@ def trial_share(purse: Purse, n_records: float, n_features: int, n_classes: int)
     """
     if not purse.private or purse.pure or n_classes > 2:
         return Fraction(0)
-    signal = n_records * purse.total
+    signal = n_records * purse.strength
     least = max(most_signal_of_a_rule(purse, n_features, n_classes), LEAST_TRIED_SIGNAL)
     if not least <= signal <= MOST_TRIED_SIGNAL:
         return Fraction(0)

@@ -3,7 +3,8 @@
 With T trees that add up to a budget mu, a leaf sum carries noise sqrt(T) / mu, and T trees average
 it out again: what counts is neither T nor the batch but the *signal* n * mu, the number of records
 times the budget, and the total step (rounds times learning rate). More signal affords more depth
-and longer steps; damping keeps leaves quiet whose Hessians drown in noise.
+and longer steps; damping keeps leaves quiet whose Hessians drown in noise. Where k records lie
+between neighbours all noise is k times as large, so the budget is worth a k-th of itself.
 """
 
 from __future__ import annotations
@@ -39,10 +40,13 @@ class Purse:
     ----------
     epsilon, delta : float
         delta = 0 asks for pure epsilon, by Laplace noise.
+    steps : int
+        Single records between neighbours.
     """
 
     epsilon: float
     delta: float
+    steps: int = 1
 
     @property
     def private(self) -> bool:
@@ -65,6 +69,11 @@ class Purse:
         if not self.private or self.pure:
             return self.epsilon
         return mu_for(self.epsilon, self.delta)
+
+    @property
+    def strength(self) -> float:
+        """What the budget is worth to a record: times the number of records it is the signal."""
+        return self.total / self.steps
 
     def price(self, share: Fraction, among: int = 1) -> Price:
         """The price of one of so many equal parts of a share of the budget."""
@@ -162,9 +171,9 @@ def is_for_one_rule(purse: Purse, n_records: float, n_features: int, n_classes: 
     """Whether there is so little signal that a single rule tells more than weights or trees.
 
     Of few features there are few signed sums, so that all are among the candidates; of more than
-    two classes a rule tells two. ``n_records`` is over the steps between neighbours.
+    two classes a rule tells two.
     """
-    return purse.private and n_records * purse.total < most_signal_of_a_rule(
+    return purse.private and n_records * purse.strength < most_signal_of_a_rule(
         purse, n_features, n_classes
     )
 
@@ -181,7 +190,7 @@ def most_signal_of_a_rule(purse: Purse, n_features: int, n_classes: int) -> floa
 def has_little_signal(purse: Purse, n_records: float, n_features: int) -> bool:
     """Whether a feature's share of the signal is small: then bins are few and dear."""
     worth = LAPLACE_SIGNAL if purse.pure else 1.0
-    return n_records * purse.total * worth / n_features < 50.0
+    return n_records * purse.strength * worth / n_features < 50.0
 
 
 def bin_sizes(purse: Purse, n_records: float, n_features: int) -> BinSizes:
@@ -256,10 +265,10 @@ def plan_boosting(
         shape = n_trees, per_round, asked.depth or 6, rate
         deepening = asked.depth is None
         return BoostingPlan(*shape, 1.0, 0.0, **rules.drawing._asdict(), deepening=deepening)
-    mu = purse.total * math.sqrt(tree_share)
+    mu = purse.strength * math.sqrt(tree_share)
     if purse.pure:
         # Laplace noise of deviation sqrt(2) T / epsilon is that of a Gaussian budget of this mu.
-        mu = purse.epsilon * float(tree_share) / math.sqrt(2.0 * n_trees)
+        mu = purse.strength * float(tree_share) / math.sqrt(2.0 * n_trees)
     signal = n_records * mu / loss.bound / max(1.0, loss.n_outputs / 2.0)
     step = min(rules.total_step(signal, norm), rules.longest_step(n_records, norm))
     small_rounds = rules.small_rounds and n_records < VERY_MANY_RECORDS
@@ -291,7 +300,7 @@ def _n_trees(purse: Purse, n_records: float) -> int:
     if not purse.private:
         return 1200
     if purse.pure:
-        signal = LAPLACE_SIGNAL * n_records * purse.epsilon
+        signal = LAPLACE_SIGNAL * n_records * purse.strength
         return int(min(max(16.0 * math.pow(signal / 300.0, 0.4), 12.0), 48.0))
     return 800
 

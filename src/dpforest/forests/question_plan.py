@@ -109,7 +109,7 @@ def plan_questions(
     if tried and not large and not has_little_signal(purse, n_records, n_features):
         return replace(single, share=SHARE_OF_A_TRIAL, n_trial=TRIAL)
     few_categories = not any_numeric and loss.chooses_trees and n_features > 1
-    if few_categories and not large and n_records * purse.total >= LEAST_SIGNAL_OF_TREES:
+    if few_categories and not large and n_records * purse.strength >= LEAST_SIGNAL_OF_TREES:
         n_trees = min(CANDIDATE_TREES, int(MANY_ANSWERS / max(n_records, 1.0)))
         return QuestionPlan(
             loss.choice_share, 20, levels=4, clip=CLIP_OF_TREES, candidate_trees=n_trees

@@ -168,7 +168,7 @@ class RandomDecisionForestClassifier(WeighingLeaves, VotingForest):
 
     def _plan(self, desk: Desk) -> tuple[int, int]:
         """The number of trees and their depth; ``"auto"`` may pay for a noisy count."""
-        epsilon = float(self.epsilon)
+        epsilon = self._epsilon_of_a_record
         n_trees, depth = self.n_estimators, self.max_depth
         if "auto" not in (n_trees, depth):
             return int(n_trees), int(depth)
@@ -192,7 +192,7 @@ class RandomDecisionForestClassifier(WeighingLeaves, VotingForest):
     def _prepare_votes(self, rng: np.random.Generator) -> None:
         """Turn released counts into what leaves say: post-processing, with a public stream."""
         shared = self.sampling == "shared"
-        epsilon_per_tree = self.epsilon / (self.forest_.n_trees if shared else 1)
+        epsilon_per_tree = self._epsilon_of_a_record / (self.forest_.n_trees if shared else 1)
         counts = self.leaf_values_
         self._confidence = np.zeros(len(counts))
         if self.voting == "most_confident":

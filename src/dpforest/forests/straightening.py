@@ -57,8 +57,6 @@ NOT_STRAIGHTENED = StraighteningPlan(Fraction(0), 0.0)
 def plan_straightening(purse: Purse, n_records: float) -> StraighteningPlan:
     """Pay as little as tells a line; nothing under Laplace noise, without noise, or in too much.
 
-    ``n_records`` is over the steps between neighbours.
-
     Examples
     --------
     >>> plan_straightening(Purse(1.0, 1e-6), 3_000.0)
@@ -68,7 +66,7 @@ def plan_straightening(purse: Purse, n_records: float) -> StraighteningPlan:
     """
     if purse.pure or not purse.private or n_records <= 0:
         return NOT_STRAIGHTENED
-    signal = n_records * purse.total
+    signal = n_records * purse.strength
     share = min(max((ENOUGH / signal) ** 2, SHARES[0]), SHARES[1])
     reach = signal * share**0.5 / SIGNAL_PER_WIDTH
     if reach < NEAREST:
@@ -133,7 +131,7 @@ def line(release: GradientRelease, middles: Values) -> tuple[float, float]:
     variance = release.deviation**2
     shift = _beyond(float(residuals.sum()) / n, len(residuals) * variance / n**2)
     spread = float(counts @ aside**2)
-    if spread <= 0.0:
+    if spread**2 == 0.0:  # all scores are alike, or hardly any records are left by the noise
         return shift, 0.0
     stretch = _beyond(
         float(residuals @ aside) / spread, variance * float(aside @ aside) / spread**2

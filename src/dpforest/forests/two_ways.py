@@ -29,7 +29,7 @@ class Ways:
     purse : Purse
         The whole of it.
     most : float
-        Records over steps: a rule is never taken at a noisy count from here on.
+        Records: a rule is never taken at a noisy count from here on.
     count_share : Fraction
         Of the squared mu, what the count costs.
     """
@@ -43,7 +43,7 @@ class Ways:
         """The ways of a classifier; ``most`` is 0 where there is one way only."""
         two = purse.private and not purse.pure
         signal = most_signal_of_a_rule(purse, n_features, n_classes) if two else 0.0
-        return cls(purse, signal / purse.total if two else 0.0, count_share)
+        return cls(purse, signal / purse.strength if two else 0.0, count_share)
 
     @property
     def far(self) -> float:
@@ -53,7 +53,7 @@ class Ways:
         a discrete Gaussian is beyond k deviations with probability exp(-k^2 / 2) at most.
         """
         log_of_hair = math.log(HAIR) + math.log(self.purse.delta)  # the product may be 0
-        deviation = ROUNDED_UP / (self.purse.total * math.sqrt(self.count_share))
+        deviation = ROUNDED_UP / (self.purse.strength * math.sqrt(self.count_share))
         return self.most + 2.0 * deviation * math.sqrt(-2.0 * log_of_hair)
 
     def delta_aside(self, noisy: float, *, alone: bool) -> Fraction:
