@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from dpforest import PrivateForestClassifier, PrivateForestRegressor
-from dpforest.audit import SMALL_SCHEMA, Table, replay
+from dpforest.audit import SMALL_SCHEMA, replay
 from dpforest.audit.worlds import SMALL_REGRESSION
+from tests.audit.neighbouring import ROWS, neighbouring
 
-X = np.array([[0.1, 0.0], [0.9, 1.0], [0.4, 1.0], [0.1, 0.0], [0.9, 0.0], [0.9, 0.0]])
 Y = np.array([0, 0, 0, 0, 1, 1])
-PERSONS = np.array([0, 1, 2, 3, 4, 4])
 LOOKS = {
     PrivateForestClassifier: (SMALL_SCHEMA, "how much surer than right the model is"),
     PrivateForestRegressor: (SMALL_REGRESSION, "residuals by score"),
@@ -20,13 +19,7 @@ LOOKS = {
 
 def tables(neighbors, persons):
     """The last person's targets lie at the other end; or that person is not there."""
-    last = slice(0, 6 if persons else 5)
-    groups = PERSONS[last] if persons else None
-    if neighbors == "add_remove":
-        one = Table(X[:4], Y[:4], None if groups is None else groups[:4])
-    else:
-        one = Table(X[last], np.zeros_like(Y)[last], groups)
-    return one, Table(X[last], Y[last], groups)
+    return neighbouring(neighbors, persons, ROWS, Y, other_y=0)
 
 
 @pytest.mark.parametrize("kind", LOOKS)

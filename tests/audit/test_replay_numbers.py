@@ -7,12 +7,11 @@ import pytest
 
 from dpforest import NumericFeature, PrivateForestRegressor, Schema, Target
 from dpforest.audit import Table, replay
-from dpforest.audit.controls_rules import numbers_for_one_record, one_more_with_numbers
+from tests.audit.neighbouring import neighbouring
 
 SCHEMA = Schema((NumericFeature("a", 0, 1),), Target(low=0.0, high=1.0))
 X = np.linspace(0.1, 0.9, 6)[:, None]
 Y = np.array([0.3, 0.5, 0.4, 0.6, 0.9, 0.9])
-PERSONS = np.array([0, 1, 2, 3, 4, 4])
 CASES = list(
     itertools.product(
         ["add_remove", "replace_one"], [None, 2], [1e-6, 0.0], ["squared", "quantile"]
@@ -21,17 +20,7 @@ CASES = list(
 
 
 def tables(neighbors, persons):
-    """Two tables that share four records; the last person is another, or not there."""
-    rows = np.arange(6 if persons else 5)
-
-    def table(which, y=Y):
-        return Table(X[which], y[which], PERSONS[which] if persons else None)
-
-    if neighbors == "add_remove":
-        return table(rows[:4]), table(rows)
-    other = Y.copy()
-    other[4:] = 0.05
-    return table(rows, other), table(rows)
+    return neighbouring(neighbors, persons, X, Y, other_y=0.05)
 
 
 @pytest.mark.parametrize(("neighbors", "persons", "delta", "loss"), CASES)
@@ -79,9 +68,3 @@ def test_a_number_can_lose_nearly_all_of_its_price(neighbors, persons, delta, qu
     assert report.holds, str(report)
     lost = report.mu / report.mu_claim if delta else report.largest_pure_loss / report.pure_claim
     assert lost > 0.9
-
-
-def test_a_person_taken_for_one_record_is_caught():
-    assert one_more_with_numbers().holds
-    with numbers_for_one_record():
-        assert not one_more_with_numbers().holds

@@ -8,28 +8,16 @@ import pytest
 
 from dpforest import PrivateForestClassifier
 from dpforest.audit import SMALL_SCHEMA, Table, replay
-from dpforest.audit.controls_rules import one_more_with_rules, rules_for_one_record
-from dpforest.forests import boosted_rule, plan
+from dpforest.forests import boosted_rule, rule_plan
 from dpforest.forests.boosted_rule import RuledBoosting
+from tests.audit.neighbouring import ROWS, neighbouring
 
-X = np.array([[0.1, 0.0], [0.9, 1.0], [0.4, 1.0], [0.1, 0.0], [0.9, 0.0], [0.9, 0.0]])
 Y = np.array([0, 1, 0, 0, 1, 1])
-PERSONS = np.array([0, 1, 2, 3, 4, 4])
 CASES = list(itertools.product(["add_remove", "replace_one"], [None, 2], [1e-6, 0.0]))
 
 
 def tables(neighbors, persons):
-    """Two tables that share four records; the last person is another, or not there."""
-    rows = np.arange(6 if persons else 5)
-
-    def table(which, X=X):
-        return Table(X[which], Y[which], PERSONS[which] if persons else None)
-
-    if neighbors == "add_remove":
-        return table(rows[:4]), table(rows)
-    other = X.copy()
-    other[4:] = [0.1, 1.0]
-    return table(rows, other), table(rows)
+    return neighbouring(neighbors, persons, ROWS, Y, other_row=[0.1, 1.0])
 
 
 def gaussian_rest(forest, purse, share):
@@ -63,7 +51,7 @@ def test_a_rule_at_a_gaussian_price_loses_no_more_than_is_claimed(
     monkeypatch, neighbors, persons, one_rule
 ):
     """As in a search, which has paid for Gaussian noise alone; and as the start of a model."""
-    monkeypatch.setattr(plan, "ONE_RULE", one_rule)
+    monkeypatch.setattr(rule_plan, "ONE_RULE", one_rule)
     monkeypatch.setattr(RuledBoosting, "_all_that_is_left", gaussian_rest)
     forest = model(neighbors, persons, 1e-6, n_hint=600)
     report = replay(forest, *tables(neighbors, persons), common=4)
@@ -93,7 +81,7 @@ def test_a_trial_of_a_rule_loses_no_more_than_is_claimed(monkeypatch, neighbors,
 @pytest.mark.parametrize("persons", [None, 2])
 def test_a_trial_can_lose_nearly_all_of_its_price(monkeypatch, persons):
     """A record of the more frequent class among those of the other makes one error more."""
-    monkeypatch.setattr(boosted_rule, "trial_share", lambda *facts: Fraction(99, 100))
+    monkeypatch.setattr(boosted_rule, "rule_trial_share", lambda *facts: Fraction(99, 100))
     X = np.array([[0.1, 0.0]] * 2 + [[0.9, 1.0]] * 5 + [[0.1, 0.0]] * (persons or 1))
     y = np.array([0, 0, *[1] * (len(X) - 2)])
     ids = np.array([*range(7), *[7] * (persons or 0)]) if persons else None
@@ -102,9 +90,3 @@ def test_a_trial_can_lose_nearly_all_of_its_price(monkeypatch, persons):
     report = replay(forest, fewer, Table(X, y, ids), common=7)
     assert report.holds, str(report)
     assert report.mu > 0.98 * report.mu_claim
-
-
-def test_a_person_taken_for_one_record_is_caught():
-    assert one_more_with_rules().holds
-    with rules_for_one_record():
-        assert not one_more_with_rules().holds

@@ -8,29 +8,17 @@ import pytest
 
 from dpforest import NumericFeature, PrivateForestClassifier, Schema, Target
 from dpforest.audit import Table, replay
-from dpforest.audit.controls_rules import one_more_with_trees, trees_for_one_record
-from dpforest.forests import boosted_tree
+from dpforest.forests import boosted_tree, tree_plan
+from tests.audit.neighbouring import ROWS, neighbouring
 
 FEATURES = (NumericFeature("a", 0, 1), NumericFeature("b", 0, 1))
 SCHEMAS = {k: Schema(FEATURES, Target(classes=tuple("xyz"[:k]))) for k in (2, 3)}
-X = np.array([[0.1, 0.0], [0.9, 1.0], [0.4, 1.0], [0.1, 0.0], [0.9, 0.0], [0.9, 0.0]])
 Y = np.array(["x", "y", "x", "x", "y", "y"])
-PERSONS = np.array([0, 1, 2, 3, 4, 4])
 CASES = list(itertools.product(["add_remove", "replace_one"], [None, 2], [2, 3]))
 
 
 def tables(neighbors, persons):
-    """Two tables that share four records; the last person is another, or not there."""
-    rows = np.arange(6 if persons else 5)
-
-    def table(which, X=X):
-        return Table(X[which], Y[which], PERSONS[which] if persons else None)
-
-    if neighbors == "add_remove":
-        return table(rows[:4]), table(rows)
-    other = X.copy()
-    other[4:] = [0.1, 1.0]
-    return table(rows, other), table(rows)
+    return neighbouring(neighbors, persons, ROWS, Y, other_row=[0.1, 1.0])
 
 
 def model(neighbors, persons, n_classes, **options):
@@ -48,7 +36,7 @@ def model(neighbors, persons, n_classes, **options):
 @pytest.mark.parametrize(("neighbors", "persons", "n_classes"), CASES)
 def test_a_tree_loses_no_more_than_is_claimed(monkeypatch, neighbors, persons, n_classes, trial):
     if not trial:
-        monkeypatch.setattr(boosted_tree, "MOST_COUNTS", 0)
+        monkeypatch.setattr(tree_plan, "MOST_COUNTS", 0)
     forest = model(neighbors, persons, n_classes)
     report = replay(forest, *tables(neighbors, persons), common=4)
     assert report.holds, str(report)
@@ -61,7 +49,7 @@ def test_a_tree_loses_no_more_than_is_claimed(monkeypatch, neighbors, persons, n
 @pytest.mark.parametrize("persons", [None, 2])
 def test_a_tree_can_lose_nearly_all_of_its_price(monkeypatch, persons):
     """Of many classes every level goes by the largest class: one record decides each choice."""
-    monkeypatch.setattr(boosted_tree, "MOST_COUNTS", 0)
+    monkeypatch.setattr(tree_plan, "MOST_COUNTS", 0)
     classes = tuple(f"c{k}" for k in range(10))
     schema = Schema((NumericFeature("a", 0, 1),), Target(classes=classes))
     n = 400
@@ -72,8 +60,9 @@ def test_a_tree_can_lose_nearly_all_of_its_price(monkeypatch, persons):
         Table(X[:m], y[:m], ids[:m] if persons else None) for m in (n, n + (persons or 1))
     )
     forest = PrivateForestClassifier(
-        schema=schema, delta=0.0, n_hint=150, max_records_per_group=persons
+        schema=schema, delta=0.0, n_hint=150 * (persons or 1), max_records_per_group=persons
     )
+    assert forest.fit(more.X, more.y, more.groups).forest_.trees.depth.max() > 1
     report = replay(forest, fewer, more, common=n)
     assert report.holds, str(report)
     assert report.largest_pure_loss > 0.9 * report.pure_claim
@@ -82,7 +71,7 @@ def test_a_tree_can_lose_nearly_all_of_its_price(monkeypatch, persons):
 @pytest.mark.parametrize("persons", [None, 2])
 def test_a_trial_of_sums_can_lose_nearly_all_of_its_price(monkeypatch, persons):
     """A class of one corner of four: of single features each record there is one error more."""
-    monkeypatch.setattr(boosted_tree, "trial_share", lambda *facts: Fraction(99, 100))
+    monkeypatch.setattr(boosted_tree, "sums_trial_share", lambda *facts: Fraction(99, 100))
     corners = np.array([[0.1, 0.1], [0.1, 0.9], [0.9, 0.1], [0.9, 0.9]])
     more = persons or 1
     X = np.vstack([corners.repeat([9, 9, 9, 3], axis=0), corners[[3] * more]])
@@ -92,9 +81,3 @@ def test_a_trial_of_sums_can_lose_nearly_all_of_its_price(monkeypatch, persons):
     report = replay(model("add_remove", persons, 3), fewer, Table(X, y, ids), common=30)
     assert report.holds, str(report)
     assert report.largest_pure_loss > 0.98 * report.pure_claim
-
-
-def test_a_person_taken_for_one_record_is_caught():
-    assert one_more_with_trees().holds
-    with trees_for_one_record():
-        assert not one_more_with_trees().holds

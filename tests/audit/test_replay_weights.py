@@ -15,10 +15,9 @@ from dpforest import (
 )
 from dpforest.audit import SMALL_SCHEMA, Table, replay
 from dpforest.audit.worlds import SMALL_REGRESSION
+from tests.audit.neighbouring import ROWS, neighbouring
 
-X = np.array([[0.1, 0.0], [0.9, 1.0], [0.4, 1.0], [0.1, 0.0], [0.9, 0.0], [0.9, 0.0]])
 Y = np.array([0, 1, 0, 0, 1, 1])
-PERSONS = np.array([0, 1, 2, 3, 4, 4])
 SHAPE = {"n_estimators": 3, "max_depth": 1, "trees_per_round": 1}
 BOOSTED = [
     (PrivateForestClassifier, {"schema": SMALL_SCHEMA, "class_weight": "balanced", **SHAPE}),
@@ -34,18 +33,8 @@ COUNTED = [
 
 
 def tables(neighbors, persons, weight):
-    """Two tables that share four records; the last person is another, or not there."""
-    rows = np.arange(6 if persons else 5)
     weights = np.array([1.0, 0.2, 0.0, 3.0, weight, weight])
-
-    def table(which, X=X):
-        return Table(X[which], Y[which], PERSONS[which] if persons else None, weights[which])
-
-    if neighbors == "add_remove":
-        return table(rows[:4]), table(rows)
-    other = X.copy()
-    other[4:] = [0.1, 1.0]
-    return table(rows, other), table(rows)
+    return neighbouring(neighbors, persons, ROWS, Y, weights, other_row=[0.1, 1.0])
 
 
 @pytest.mark.parametrize(

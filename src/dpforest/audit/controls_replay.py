@@ -17,7 +17,14 @@ import numpy as np
 
 from dpforest.audit.chains import Chain
 from dpforest.audit.controls_questions import choices_for_one_record, one_more_person
-from dpforest.audit.controls_rules import one_more_with_rules, rules_for_one_record
+from dpforest.audit.controls_rules import (
+    numbers_for_one_record,
+    one_more_with_numbers,
+    one_more_with_rules,
+    one_more_with_trees,
+    rules_for_one_record,
+    trees_for_one_record,
+)
 from dpforest.audit.controls_weights import one_heavy_record, unbounded_weights
 from dpforest.audit.replay_report import ReplayReport
 from dpforest.audit.replaying import replay
@@ -107,6 +114,18 @@ def replay_controls() -> dict[str, ReplayControl]:
             "the choice of a rule takes a person for one record",
             rules_for_one_record,
             one_more_with_rules,
+        ),
+        ReplayControl(
+            "number-of-one-record",
+            "the choice of a number takes a person for one record",
+            numbers_for_one_record,
+            one_more_with_numbers,
+        ),
+        ReplayControl(
+            "tree-of-one-record",
+            "the choices of a greedy tree take a person for one record",
+            trees_for_one_record,
+            one_more_with_trees,
         ),
         ReplayControl(
             "marginal-of-leaves",

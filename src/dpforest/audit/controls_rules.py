@@ -13,7 +13,7 @@ from dpforest.audit.replay_report import ReplayReport
 from dpforest.audit.replaying import replay
 from dpforest.audit.worlds import SMALL_REGRESSION, SMALL_SCHEMA, Table
 from dpforest.forests.boosted import PrivateForestClassifier, PrivateForestRegressor
-from dpforest.privacy import greedy_splits, number_choice, rule_choice
+from dpforest.privacy import greedy_splits, monotone_choice, number_choice
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.mechanisms.selection import selection_rate
 from dpforest.privacy.tree_payments import pay_for_choices
@@ -29,7 +29,7 @@ def _rate_for_one_record(epsilon: Any, sensitivity: Any, *, monotone: bool) -> A
 @contextmanager
 def rules_for_one_record() -> Iterator[None]:
     """A rule is chosen at the rate for one record."""
-    with patch.object(rule_choice, "selection_rate", _rate_for_one_record):
+    with patch.object(monotone_choice, "selection_rate", _rate_for_one_record):
         yield
 
 

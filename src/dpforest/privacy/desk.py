@@ -1,8 +1,7 @@
 """The desk: where records, the ledger and the secret draws meet, and nothing else.
 
-The verbs of the room are functions over a desk, a file an idea: `counts`, `errors`, `gradients`,
-`leaves`, `median_splits`, `greedy_splits`, `questions`, `workloads`. Each does three things in
-order: debit, total, release with the deviation of its noise.
+The verbs of the room are functions over a desk, a file an idea (`counts`, `gradients`, `leaves`,
+and so on). Each does three things in order: debit, total, release with the deviation of its noise.
 
 Everything is proved for one added or removed record and then scaled by ``protection.steps``, the
 number of such steps between two neighbouring tables (2 when a record is replaced, m when a person
@@ -38,7 +37,7 @@ class Released(NamedTuple):
 
 
 class Desk:
-    """Records with a ledger and secret draws; only `opening` and `evaluation_opening` make one.
+    """Records with a ledger and secret draws; the three openings of this room alone make one.
 
     Parameters
     ----------

@@ -96,9 +96,7 @@ def linear_sums(
     """
     if not isinstance(price, Gaussian):
         raise ValueError("a linear model is paid for by Gaussian noise: its L1 norm has no bound")
-    statistic = LinearSums(design, loss)
-    reach = loss.grid * desk.steps
-    noise = AdditiveNoise.for_price(price, l1=reach, l2=float(reach))
+    noise = _noise(desk, loss, price)
     desk.ledger.debit(noise.spend(label, loss.gradient_unit))
-    noisy = desk.draws.add_noise(noise, desk.total(statistic))
+    noisy = desk.draws.add_noise(noise, desk.total(LinearSums(design, loss)))
     return np.asarray(noisy / loss.gradient_unit)

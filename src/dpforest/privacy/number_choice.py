@@ -7,11 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from dpforest.arrays import Integers
-from dpforest.privacy.accounts.bounded_range import BoundedRange, bounded_range_for
-from dpforest.privacy.accounts.mechanisms_used import Selection
-from dpforest.privacy.accounts.spends import Gaussian, Price, Spend
+from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.desk import Desk
-from dpforest.privacy.mechanisms.selection import selection_rate
+from dpforest.privacy.monotone_choice import pay_for_choice
 from dpforest.records.statistics import TargetCounts
 
 CELLS = 4096  # of the range; one of them is chosen
@@ -24,9 +22,7 @@ def choose_quantile(desk: Desk, low: float, high: float, quantile: float, price:
 
     By the exponential mechanism, with `measure` for public weights; the utility of a cell is
     `depths`. A record more adds something from 0 to D to each of them, where D is the larger part
-    of the quantile, so they are monotone and their sensitivity is D. Between neighbours that are k
-    records apart the log ratios of all cells lie within an interval of length k D times the rate:
-    that is epsilon at a pure price, and the range that a Gaussian price is for.
+    of the quantile.
 
     Parameters
     ----------
@@ -38,27 +34,11 @@ def choose_quantile(desk: Desk, low: float, high: float, quantile: float, price:
         Above 0 and below 1; 0.5 for the median.
     price : Pure or Gaussian
     """
-    parts, name = parts_of(quantile), "exponential mechanism"
-    gaussian = isinstance(price, Gaussian)
-    range_ = bounded_range_for(price.mu) if isinstance(price, Gaussian) else price.epsilon
-    epsilon, largest = Fraction(range_) / desk.steps, max(parts)
-    rate = selection_rate(epsilon, largest, monotone=True)
-    # Half of what neighbours may differ by: the range is the rate times all of it, once.
-    ranged = BoundedRange(rate, Fraction(desk.steps * largest, 2))
-    pure = Selection(name, epsilon, desk.steps)
-    desk.ledger.debit(Spend.of("choice of a number", name, ranged if gaussian else pure))
+    parts = parts_of(quantile)
+    paid = pay_for_choice(desk, "choice of a number", price, sensitivity=max(parts))
     utilities = depths(desk.total(TargetCounts(low, high, CELLS)), parts)
-    if gaussian:
-        chosen = desk.draws.exponential_at(utilities, rate, measure(low, high))
-    else:
-        chosen = desk.draws.exponential(
-            utilities,
-            epsilon=epsilon,
-            sensitivity=largest,
-            monotone=True,
-            weights=measure(low, high),
-        )
-    return low + (high - low) * (int(chosen) + 0.5) / CELLS
+    chosen = paid.make(desk, utilities, measure(low, high))
+    return low + (high - low) * (chosen + 0.5) / CELLS
 
 
 def parts_of(quantile: float) -> tuple[int, int]:

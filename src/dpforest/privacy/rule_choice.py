@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpforest.arrays import Integers
-from dpforest.privacy.accounts.bounded_range import BoundedRange, bounded_range_for
-from dpforest.privacy.accounts.mechanisms_used import Selection
-from dpforest.privacy.accounts.spends import Gaussian, Price, Spend
+from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.counts import noisy_counts, pay_for_counts
 from dpforest.privacy.desk import Desk, Released
-from dpforest.privacy.mechanisms.selection import selection_rate
+from dpforest.privacy.monotone_choice import pay_for_choice
 from dpforest.records.scale_counts import RuleCounts, ScaleCounts
 from dpforest.trees.scales import Scales
 
@@ -49,25 +47,12 @@ def choose_rule(desk: Desk, scales: Scales, n_classes: int, price: Price) -> Rul
     """The rule that is right for most records, by the exponential mechanism.
 
     The scales are public or follow from what was released. The utility of a rule is the number of
-    records that it is right for: a record more adds 0 or 1 to each, so it is monotone and its
-    sensitivity is 1. Between neighbours that are k records apart, the log ratios of all rules lie
-    within an interval of length k times the rate: that is epsilon at a pure price, and the range
-    that a Gaussian price is for.
+    records that it is right for: a record more adds 0 or 1 to each.
     """
-    gaussian, name = isinstance(price, Gaussian), "exponential mechanism"
-    epsilon = _epsilon_of(price) / desk.steps
-    rate = selection_rate(epsilon, 1, monotone=True)
-    # Half of the records between neighbours: the range is the rate times all of them, once.
-    ranged, pure = BoundedRange(rate, Fraction(desk.steps, 2)), Selection(name, epsilon, desk.steps)
-    desk.ledger.debit(Spend.of("choice of a rule", name, ranged if gaussian else pure))
+    paid = pay_for_choice(desk, "choice of a rule", price, sensitivity=1)
     rules, utilities, weights = rules_of(scales, desk.total(ScaleCounts(scales, n_classes)))
-    if gaussian:
-        chosen = desk.draws.exponential_at(utilities, rate, weights)
-    else:
-        chosen = desk.draws.exponential(
-            utilities, epsilon=rate, sensitivity=1, monotone=True, weights=weights
-        )
-    return Rule(*(int(part[int(chosen)]) for part in rules))
+    chosen = paid.make(desk, utilities, weights)
+    return Rule(*(int(part[chosen]) for part in rules))
 
 
 def count_right(desk: Desk, scales: Scales, n_classes: int, rule: Rule, price: Price) -> Released:
@@ -135,12 +120,6 @@ def errors_saved(scales: Scales, counts: Integers) -> int:
     # The best rule of a cut takes the most frequent class on either side of it.
     right = (up_to.max(axis=2) + beyond.max(axis=2)).max(axis=1)
     return int(right.max()) - int(right[~scales.is_sum].max())
-
-
-def _epsilon_of(price: Price) -> Fraction:
-    """The range of log ratios that a price buys."""
-    found = bounded_range_for(price.mu) if isinstance(price, Gaussian) else price.epsilon
-    return Fraction(found)
 
 
 def errors_beyond(scales: Scales, counts: Integers, allowed: Allowed) -> Fraction:
