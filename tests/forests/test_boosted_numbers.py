@@ -233,7 +233,7 @@ def test_a_target_that_goes_up_and_down_is_asked_for_ranges():
         model = PrivateForestRegressor(
             epsilon=4, schema=schema, monotone_constraints=signs, random_state=0
         ).fit(X, y)
-        grown = model.forest_.trees[model._n_linear_trees :]
+        grown = model.forest_.trees[model._n_start_trees :]
         ends = ends_of(grown, model.encoding_.feature_bins)
         shares.append(float((ends[grown.feature == 0] >= 0).mean()))
     assert shares[0] > 0.2 > shares[1] == 0.0

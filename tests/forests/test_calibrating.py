@@ -9,7 +9,7 @@ import pytest
 from dpforest import NumericFeature, PrivateForestClassifier, Schema, Target, load_model
 from dpforest.forests import calibrating
 from dpforest.forests.calibrating import calibration_share, factor_of
-from dpforest.forests.plan import Purse
+from dpforest.forests.purse import Purse
 from dpforest.losses import Logistic
 from dpforest.privacy.confidence import Confidence
 

@@ -155,7 +155,7 @@ def with_gaps_and_strangers(X, schema):
 
 
 def test_a_linear_start_and_chosen_questions_are_exported():
-    assert fitted("flagship")._n_linear_trees == len(FEATURES)  # as in most cases above
+    assert fitted("flagship")._n_start_trees == len(FEATURES)  # as in most cases above
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.random((3000, 12)), columns=[f"x{j}" for j in range(12)])
     schema = Schema([NumericFeature(name, 0, 1) for name in X], Target("y", low=0, high=2))

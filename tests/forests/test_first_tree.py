@@ -11,16 +11,14 @@ from dpforest import (
     Schema,
     Target,
 )
-from dpforest.forests.boosted_tree import trial_share
 from dpforest.forests.first_tree import (
     leaf_scores,
     leaf_shares,
     scores_by_chance,
-    tree_depth,
 )
+from dpforest.forests.tree_plan import tree_depth
 from dpforest.losses.logistic import clipped_logistic
 from dpforest.privacy.leaves import LeafRelease
-from dpforest.trees.structure import FeatureBins
 
 FEATURES = (
     NumericFeature("a", 0, 1),
@@ -119,22 +117,6 @@ def test_who_asks_for_trees_weighs_constrains_or_has_a_delta_gets_none():
     assert not is_tree(weighted.fit(X, boxes(X), sample_weight=np.ones(2_000)))
 
 
-def test_a_trial_costs_what_tells_and_nothing_where_it_would_tell_nothing():
-    def bins(n_features, n_values=100, categorical=False):
-        n = np.full(n_features, n_values)
-        return FeatureBins(n, n + 1, np.full(n_features, categorical))
-
-    for signal in (90.0, 1e3, 1e5, 1e9):  # never free, and never more than a fifth
-        share = trial_share(signal, 500.0, bins(5), 3)
-        assert share == pytest.approx(min(1 / (0.03 * signal), 0.2), rel=0.01, abs=1e-6)
-        assert share > 0
-    assert trial_share(1e3, 500.0, bins(1), 3) == 0  # no sums
-    assert trial_share(1e3, 500.0, bins(5), 100) == 0
-    assert trial_share(1e3, 1e7, bins(5), 3) == 0  # long looks
-    assert trial_share(1e3, 500.0, bins(400, 250, categorical=True), 3) == 0
-    assert trial_share(1e3, 500.0, bins(2_000, 250), 60) == 0
-
-
 def test_many_classes_are_one_tree_too():
     rng = np.random.default_rng(0)
     X = rng.random((6_000, 3))
@@ -223,8 +205,8 @@ def test_on_random_labels_no_feature_stands_out(schema):
 def test_the_next_fit_forgets_what_chance_does_to_a_tree():
     X = draw(1_000)
     forest = fit(X, boxes(X))
-    assert hasattr(forest, "_tree_by_chance_")
-    assert not hasattr(forest.set_params(delta=1e-6).fit(X, boxes(X)), "_tree_by_chance_")
+    assert len(forest._start_by_chance) == forest.forest_.trees.n_trees
+    assert len(forest.set_params(delta=1e-6).fit(X, boxes(X))._start_by_chance) == 0
 
 
 def test_useless_features_beside_a_useful_one_seldom_stand_out():

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from dpforest.forests.linear_plan import NO_LINEAR_START, plan_linear
-from dpforest.forests.plan import Purse
+from dpforest.forests.purse import Purse
 from dpforest.losses import Logistic, Softmax, Squared
 from dpforest.losses.softmax import MANY_CLASSES
 

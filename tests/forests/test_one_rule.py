@@ -20,9 +20,7 @@ from dpforest.forests.one_rule import (
     is_any_rule_seldom_wrong,
     right_share,
     score_weights,
-    trial_share,
 )
-from dpforest.forests.plan import Purse
 from dpforest.losses.logistic import clipped_logistic
 from dpforest.privacy.accounts.spends import Pure
 from dpforest.privacy.desk import Released
@@ -188,21 +186,6 @@ def test_a_trial_keeps_a_rule_that_is_seldom_wrong_and_no_other(options):
         tried = ["rule" in entry.label for entry in forest.ledger_.entries]
         assert sum(tried) == (3 if is_rule else 1)
         assert forest.score(X, y) > (0.95 if is_rule else 0.7)
-
-
-def test_only_little_signal_of_two_classes_is_tried():
-    purse = Purse(1.0, 1e-6)
-    assert float(trial_share(purse, 300.0, 6, 2)) == pytest.approx((20 / 71.0) ** 2, rel=0.01)
-    assert 0 < trial_share(purse, 180.0, 7, 2) < Fraction(1, 4)
-    for other, *facts in (
-        (purse, 180.0, 6, 2),
-        (purse, 160.0, 7, 2),
-        (purse, 3_000.0, 6, 2),
-        (purse, 500.0, 6, 3),
-        (Purse(1.0, 0.0), 500.0, 6, 2),
-        (Purse(math.inf, 1e-6), 500.0, 6, 2),
-    ):
-        assert trial_share(other, *facts) == 0
 
 
 @pytest.mark.parametrize(("n_features", "sums"), [(6, True), (7, False)])

@@ -9,26 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.forests import plan
-from dpforest.forests.base import COUNT_SHARE
 from dpforest.forests.boosting import leaf_values
-from dpforest.forests.plan import (
-    Asked,
-    Purse,
-    bin_share,
-    bin_sizes,
-    is_for_one_rule,
-    on_grid,
-    plan_boosting,
-)
+from dpforest.forests.plan import Asked, on_grid, plan_boosting
+from dpforest.forests.purse import Purse
 from dpforest.losses import Logistic, Pinball, Softmax, Squared
 from dpforest.losses.base import MOST_NOISE
 from dpforest.privacy.accounts.accounting import gaussian_epsilon, mu_for
-from dpforest.privacy.accounts.spends import Gaussian, Pure
+from dpforest.privacy.accounts.spends import Gaussian
 from dpforest.privacy.gradients import GradientRelease
 from dpforest.privacy.mechanisms.additive import AdditiveNoise
 from dpforest.records import gradient_kernels as kernels
-from dpforest.tables.encode import MAX_VALUE_BINS
 from dpforest.trees.oblivious import MAX_DEPTH
 
 BUDGETS = {"gaussian": Purse(1.0, 1e-6), "pure": Purse(1.0, 0.0), "none": Purse(math.inf, 1e-6)}
@@ -37,51 +27,6 @@ BUDGETS = {"gaussian": Purse(1.0, 1e-6), "pure": Purse(1.0, 0.0), "none": Purse(
 def make_plan(purse, n_records=10_000.0, n_features=10, share=Fraction(9, 10), **asked):
     loss = on_grid(Logistic(), purse, purse.price(share), steps=1)
     return plan_boosting(purse, share, loss, n_records, n_features, True, Asked(**asked))
-
-
-# The purse
-
-
-@settings(max_examples=100, deadline=None)
-@given(
-    st.floats(0.01, 20),
-    st.sampled_from([0.0, 1e-9, 1e-6, 1e-3]),
-    st.lists(st.integers(1, 20), min_size=1, max_size=5),
-    st.lists(st.integers(1, 500), min_size=5, max_size=5),
-)
-def test_shares_of_a_purse_add_up_to_it(epsilon, delta, weights, among):
-    purse = Purse(epsilon, delta)
-    prices = [
-        (purse.price(Fraction(weight, sum(weights)), among=parts), parts)
-        for weight, parts in zip(weights, among, strict=False)
-    ]
-    if delta == 0:
-        total = sum(price.epsilon * parts for price, parts in prices)
-        assert total == Fraction(str(epsilon))
-    else:
-        mu = math.sqrt(sum(price.mu**2 * parts for price, parts in prices))
-        assert gaussian_epsilon(mu, delta) == pytest.approx(epsilon, rel=1e-8)
-        assert gaussian_epsilon(mu, delta) <= epsilon
-
-
-def test_an_infinite_purse_pays_any_price():
-    for purse in (Purse(math.inf, 0.0), Purse(math.inf, 1e-6)):
-        assert not purse.private
-        assert not purse.pure
-        assert purse.price(Fraction(1, 100), among=50) == Pure(math.inf)
-
-
-def test_the_kind_of_noise_follows_from_delta():
-    assert isinstance(Purse(1.0, 0.0).price(Fraction(1)), Pure)
-    assert isinstance(Purse(1.0, 1e-6).price(Fraction(1)), Gaussian)
-
-
-@pytest.mark.parametrize("budget", BUDGETS)
-@pytest.mark.parametrize("n_records", [10.0, 1e4, 1e8])
-@pytest.mark.parametrize("n_classes", [0, 2, 5])
-def test_most_of_the_budget_is_left_for_the_trees(budget, n_records, n_classes):
-    bins = bin_share(BUDGETS[budget], n_records, 10, n_classes)
-    assert 0 < COUNT_SHARE + bins + plan.TARGET_SHARE < Fraction(1, 2)
 
 
 # The loss
@@ -150,8 +95,6 @@ def test_every_plan_can_be_carried_out(epsilon, delta, n_records, n_features):
     assert 1 <= shape.depth <= MAX_DEPTH
     assert 0 < shape.learning_rate < math.inf
     assert 0 < shape.damping < math.inf
-    sizes = bin_sizes(Purse(epsilon, delta), n_records, n_features)
-    assert 2 <= sizes.bins <= sizes.cells <= MAX_VALUE_BINS
 
 
 def total_step(shape):
@@ -166,13 +109,9 @@ RISING = [10.0 ** (k / 4) for k in range(4, 33)]
 def test_more_records_never_ask_for_less(budget):
     purse = BUDGETS[budget]
     plans = [make_plan(purse, n) for n in RISING]
-    sizes = [bin_sizes(purse, n, 10) for n in RISING]
     for one, more in itertools.pairwise(plans):
         assert one.depth <= more.depth
         assert total_step(one) <= total_step(more) * (1 + 1e-9)
-    for one, more in itertools.pairwise(sizes):
-        assert one.bins <= more.bins
-        assert one.cells <= more.cells
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -196,7 +135,6 @@ def test_many_records_between_neighbors_make_a_budget_worth_so_much_less(delta, 
         fields = "n_trees", "trees_per_round", "depth", "learning_rate", "damping"
         for field in fields:
             assert getattr(shape, field) == pytest.approx(getattr(less, field), rel=1e-6)
-        assert bin_sizes(several, n, 10) == bin_sizes(Purse(weak, delta), n, 10)
         assert several.strength * steps == pytest.approx(alone.strength)
     assert several.price(Fraction(1)) == alone.price(Fraction(1))
 
@@ -216,17 +154,11 @@ def test_noise_moves_no_score_far_where_no_records_are(n_trees):
     assert moved.std() > 0.7 * MOST_NOISE or n_trees
 
 
-def test_more_features_ask_for_coarser_trees_and_bins():
+def test_more_features_ask_for_coarser_trees():
     purse = BUDGETS["gaussian"]
     widths = (2, 5, 20, 80, 300)
     for few, many in itertools.pairwise(widths):
         assert make_plan(purse, n_features=few).depth >= make_plan(purse, n_features=many).depth
-        assert bin_sizes(purse, 1e4, few).bins >= bin_sizes(purse, 1e4, many).bins
-
-
-def test_no_noise_affords_the_finest_bins():
-    for budget in ("gaussian", "pure"):
-        assert bin_sizes(BUDGETS["none"], 1e4, 10).bins >= bin_sizes(BUDGETS[budget], 1e9, 1).bins
 
 
 def test_rounds_are_small_enough_for_the_way_to_be_gone():
@@ -284,21 +216,3 @@ def test_what_goes_together_is_learnt_under_gaussian_noise_by_classes_with_signa
     assert together(BUDGETS["gaussian"], 500.0) == isinstance(loss, Squared)
     assert not together(BUDGETS["pure"], 1e6)
     assert together(BUDGETS["none"], 10_000.0) == isinstance(loss, Squared)
-
-
-# One rule
-
-
-@pytest.mark.parametrize("purse", [Purse(0.1, 1e-6), Purse(0.1, 0.0), Purse(1.0, 1e-6)])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_with_more_records_a_rule_gives_way_and_never_comes_back(purse, n_classes):
-    for n_features in (2, 20):
-        rules = [is_for_one_rule(purse, 2.0**k, n_features, n_classes) for k in range(24)]
-        assert rules[0]
-        assert not rules[-1]
-        assert rules == sorted(rules, reverse=True)
-
-
-def test_without_noise_or_with_many_classes_there_is_no_rule():
-    assert not is_for_one_rule(Purse(math.inf, 1e-6), 10.0, 5, 2)
-    assert not is_for_one_rule(Purse(0.1, 1e-6), 10.0, 5, 11)

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpforest.forests.plan import Asked, Purse, on_grid, plan_boosting
+from dpforest.forests.plan import Asked, on_grid, plan_boosting
+from dpforest.forests.purse import Purse
 from dpforest.forests.question_plan import NO_CHOICES, plan_questions
 from dpforest.losses import Logistic, Softmax, Squared
 

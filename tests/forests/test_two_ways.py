@@ -14,7 +14,7 @@ from dpforest.forests import two_ways
 from dpforest.forests.base import COUNT_SHARE
 from dpforest.forests.boosted_rule import OTHER_WAY
 from dpforest.forests.one_rule import CHOICE_SHARE
-from dpforest.forests.plan import Purse
+from dpforest.forests.purse import Purse
 from dpforest.forests.two_ways import HAIR, Ways
 from dpforest.privacy.accounts.accounting import mu_for, pure_beside
 

@@ -22,7 +22,7 @@ from dpforest.forests.boosted_tree import TreedBoosting
 from dpforest.forests.class_weights import score_shift, weigh
 from dpforest.forests.declared import one_of, parameter
 from dpforest.forests.lazy import also_of_sources
-from dpforest.forests.plan import Purse
+from dpforest.forests.purse import Purse
 from dpforest.losses import Logistic, Loss, Softmax
 from dpforest.privacy.desk import Desk
 from dpforest.report.noise_runs import Chance
@@ -76,7 +76,9 @@ class PrivateForestClassifier(TreedBoosting):
     class_weights_ : ndarray of float64, shape (n_classes,)
         The weights of the classes.
     bin_weights_ : tuple
-        How often numeric features are cut around each bin, by released counts.
+        What cuts of trees are drawn by: for each numeric feature the released shares of its bins, a
+        tenth of all spread evenly (where no bins were paid for, of the declared range); for each
+        categorical one None.
     bin_shares_ : tuple
         The share of the records in each bin of each feature, missing and unseen values last, as far
         as released numbers say: noisy counts, or the Hessians of leaves.
@@ -142,7 +144,7 @@ class PrivateForestClassifier(TreedBoosting):
         """Turn scores, shape (n_outputs, n), into the probability of each class."""
         return weigh(self._loss().predictions(scores, self._clipped), self.class_weights_)
 
-    def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
+    def _learn_of_target(self, desk: Desk, purse: Purse) -> Fraction:
         paid = self._weigh_classes(desk, purse.price(CLASS_SHARE))
         return CLASS_SHARE if paid else Fraction(0)
 
@@ -185,8 +187,9 @@ class PrivateForestRegressor(BoostedRegressor):
 
     Boosted random oblivious trees on privately chosen bins, for a target with declared bounds. Two
     noisy histograms of the target say where its mass lies; residuals beyond 0.375 standard
-    deviations (0.75 under Laplace noise) are clipped, which is mended in the end. With hardly any
-    signal it is one number for all records: the median, or the quantile asked for.
+    deviations (0.75 under Laplace noise) are clipped, which for means is mended in the end where
+    noise is Gaussian. With hardly any signal it is one number for all records: the median, or the
+    quantile asked for.
 
     Parameters
     ----------

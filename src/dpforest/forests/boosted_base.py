@@ -12,34 +12,27 @@ from numpy.typing import NDArray
 
 from dpforest.forests import parameters as checks
 from dpforest.forests.base import COUNT_SHARE, FEWEST_RECORDS
+from dpforest.forests.bin_plan import bin_share, bin_sizes
 from dpforest.forests.binning import PrivateBins, choose_bins, cut_weights
 from dpforest.forests.boosted_monotone import MonotoneBoosting
-from dpforest.forests.boosting import BoostedTrees, boost
+from dpforest.forests.boosting import BoostedTrees, boost, grower_of
 from dpforest.forests.choosing import Prices
 from dpforest.forests.declared import fitted, parameter
 from dpforest.forests.expectations import Worth
 from dpforest.forests.files import named, of_group
 from dpforest.forests.linear_plan import LinearPlan, plan_linear
-from dpforest.forests.linear_start import linear_start, noise_of_start
+from dpforest.forests.linear_start import linear_start
 from dpforest.forests.parameters import Auto
-from dpforest.forests.plan import (
-    NO_TREES,
-    Asked,
-    BoostingPlan,
-    Purse,
-    bin_share,
-    bin_sizes,
-    on_grid,
-    plan_boosting,
-)
+from dpforest.forests.plan import NO_TREES, Asked, BoostingPlan, on_grid, plan_boosting
+from dpforest.forests.purse import Purse
 from dpforest.forests.question_plan import plan_questions
+from dpforest.forests.starts import Start
 from dpforest.losses import Loss
 from dpforest.privacy.accounts.spends import Gaussian, Price, exact
 from dpforest.privacy.counts import total_weight
 from dpforest.privacy.desk import Desk
 from dpforest.report.notes import Notes
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
-from dpforest.trees.oblivious_grower import ObliviousGrower
 
 
 class BoostedForest(MonotoneBoosting):
@@ -96,15 +89,15 @@ class BoostedForest(MonotoneBoosting):
         if before is not None:
             self._refuse_what_was_free(before)
         else:
-            share = self._learn_one_rule(desk, rng, self._count(desk))
+            share = self._learn_at_once(desk, rng, self._count(desk))
             if not share:
                 return
             share = self._prepare(desk, share)
         desk.encode(self.encoding_, by_feature=True)
         self._boost(desk, rng, share, before)
 
-    def _learn_one_rule(self, desk: Desk, rng: np.random.Generator, share: Fraction) -> Fraction:
-        """Make one rule all of the model where that tells most; returns the share left."""
+    def _learn_at_once(self, desk: Desk, rng: np.random.Generator, share: Fraction) -> Fraction:
+        """One rule, tree or number may be all of the model: 0, or the share left, is returned."""
         return share
 
     def _purse(self) -> Purse:
@@ -135,7 +128,7 @@ class BoostedForest(MonotoneBoosting):
             desk, self.schema_, self.n_records_, purse.price(look), bin_sizes(*facts), 3
         )
         self._keep_bins(bins)
-        return left - bins.n_looks * look - self._look_at_target(desk, purse)
+        return left - bins.n_looks * look - self._learn_of_target(desk, purse)
 
     def _price_of_count(self) -> Price:
         return self._purse().price(COUNT_SHARE)
@@ -159,33 +152,40 @@ class BoostedForest(MonotoneBoosting):
         shape = self.n_estimators, self.trees_per_round, self.max_depth, self.learning_rate
         asked = Asked(*[_unless_auto(asked_for) for asked_for in shape])
         self._clipped = purse.private
-        start = before
-        if before is None:
-            self._start_noise = None
-            start, share = self._start(desk, rng, share, asked)
-            self._n_linear_trees = 0 if start is None else start.trees.n_trees
-        if share:
-            self._grow(desk, rng, share, asked, start, 0 if before is None else self._n_grown)
-        elif start is not None:
+        if before is not None:
+            self._grow(desk, rng, share, asked, before, self._n_grown)
+            return
+        start, share = self._start(desk, rng, share, asked)
+        if start is not None and not share:
             self._keep_only(start)
+            return
+        self._keep_start(start)
+        self._grow(desk, rng, share, asked, None if start is None else start.forest, 0)
 
     def _start(
         self, desk: Desk, rng: np.random.Generator, share: Fraction, asked: Asked
-    ) -> tuple[BoostedTrees | None, Fraction]:
+    ) -> tuple[Start | None, Fraction]:
         """What comes before the forest, a linear model or nothing; and the share left."""
         purse = self._purse()
-        linear = self._plan_linear(purse, share, asked)
-        start = self._start_linearly(desk, purse, share, linear) if linear.n_steps else None
-        return start, share * (1 - linear.share)
+        plan = self._plan_linear(purse, share, asked)
+        if not plan.n_steps:
+            return None, share
+        price = purse.price(share * plan.share, among=plan.n_steps)
+        assert isinstance(price, Gaussian)
+        loss = replace(on_grid(self._loss(), purse, price, desk.steps), hessian_part=0.0)
+        design, bins = self._linear_design(), self.encoding_.feature_bins
+        start = linear_start(desk, design, bins, loss, plan, self.total_weight_, price)
+        return replace(start, forest=self._held(start.forest)), share * (1 - plan.share)
 
-    def _keep_only(self, start: BoostedTrees) -> None:
+    def _keep_only(self, start: Start) -> None:
         """A start that is the whole model."""
-        self.plan_, self.forest_ = NO_TREES, start
-        self._keep_notes(Notes(start), [])
+        self._keep_start(start)
+        self.plan_, self.forest_ = NO_TREES, start.forest
+        self._keep_notes(Notes(start.forest), [])
 
     @property
     def _n_grown(self) -> int:
-        return self.forest_.trees.n_trees - self._n_linear_trees
+        return self.forest_.trees.n_trees - self._n_start_trees
 
     def _grow(
         self,
@@ -196,7 +196,7 @@ class BoostedForest(MonotoneBoosting):
         start: BoostedTrees | None,
         n_grown: int,
     ) -> None:
-        """Spend the share on trees, on top of a linear start and of trees grown before."""
+        """Spend the share on trees, on top of a start and of trees grown before."""
         purse = self._purse()
         any_numeric = not self.encoding_.feature_bins.categorical.all()
         facts = self.total_weight_, self.n_features_in_, any_numeric
@@ -212,20 +212,8 @@ class BoostedForest(MonotoneBoosting):
             self._loss(), purse, purse.price(share, plan.n_trees), self.ledger_.protection.steps
         )
         constraints = self._monotone()
-        grower = ObliviousGrower(
-            self.encoding_.feature_bins,
-            cut_weights(self.bin_weights_),
-            rng,
-            learnt=plan.learnt,
-            focus=plan.focus,
-            memory=plan.memory,
-            learnt_cuts=plan.learnt_cuts,
-            together=plan.together,
-            monotone=constraints.signs != 0,
-            chosen_levels=plan.chosen_levels,
-            asking=plan.asking,
-            candidate_trees=plan.candidate_trees,
-        )
+        known = self.encoding_.feature_bins, cut_weights(self.bin_weights_), constraints
+        grower = grower_of(plan, *known, rng)
         prices = self._prices(plan, share, for_choices)
         self.plan_ = plan
         notes, earlier = Notes(start), [self.leaf_noise_] if n_grown else []
@@ -250,20 +238,7 @@ class BoostedForest(MonotoneBoosting):
         plan = plan_linear(purse, share, *facts)
         return replace(plan, share=min(plan.share, Fraction(1, 2))) if asked != Asked() else plan
 
-    def _start_linearly(
-        self, desk: Desk, purse: Purse, share: Fraction, plan: LinearPlan
-    ) -> BoostedTrees:
-        """Spend its part of the share on a linear model."""
-        price = purse.price(share * plan.share, among=plan.n_steps)
-        assert isinstance(price, Gaussian)
-        steps = self.ledger_.protection.steps
-        loss = replace(on_grid(self._loss(), purse, price, steps), hessian_part=0.0)
-        self._start_noise = noise_of_start(loss, plan, self.total_weight_, price, steps)
-        design, bins = self._linear_design(), self.encoding_.feature_bins
-        start = linear_start(desk, design, bins, loss, plan, self.total_weight_, price)
-        return BoostedTrees(start.trees, self._monotone().project(start.trees, start.values))
-
-    def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
+    def _learn_of_target(self, desk: Desk, purse: Purse) -> Fraction:
         """What the regressor pays to learn of its target; returns the share spent."""
         return Fraction(0)
 
@@ -287,7 +262,7 @@ class BoostedForest(MonotoneBoosting):
             "total_weight": self.total_weight_,
             "plan": asdict(self.plan_),
             "clipped": self._clipped,
-            "n_linear_trees": self._n_linear_trees,
+            "n_linear_trees": self._n_start_trees,  # the name that older files have
             "bin_weights": [None if w is None else w.tolist() for w in self.bin_weights_],
         }
 
@@ -304,16 +279,16 @@ class BoostedForest(MonotoneBoosting):
         self.total_weight_ = float(facts["total_weight"])
         self.plan_ = BoostingPlan(**facts["plan"])
         self._clipped = bool(facts["clipped"])
-        self._n_linear_trees = int(facts["n_linear_trees"])
+        self._n_start_trees = int(facts["n_linear_trees"])
         weights = tuple(None if w is None else np.array(w) for w in facts["bin_weights"])
         self._keep_bins(PrivateBins(self.encoding_, weights, self.bin_shares_, 0))
         trees = ObliviousTrees.from_arrays(of_group("trees", arrays))
         self.forest_ = BoostedTrees(trees, arrays["values"].astype(np.float32))
         self.forest_.refuse_misfits(self.n_features_in_)
-        grown = self.forest_.trees[self._n_linear_trees :]
+        grown = self.forest_.trees[self._n_start_trees :]
         if not self.leaf_noise_.fits(self._n_grown, grown.n_leaves):
             raise ValueError("the noise does not fit the leaves")
-        if len(self._tree_by_chance_) not in (0, self._n_linear_trees):
+        if len(self._start_by_chance) not in (0, self._n_start_trees):
             raise ValueError("what chance does to the tree does not fit it")
 
 

@@ -13,11 +13,19 @@ from dpforest.arrays import Values
 from dpforest.forests.boosted_scoring import ScoringBoosting
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.declared import fitted
+from dpforest.forests.starts import Start
 from dpforest.losses import Loss
 from dpforest.report import Contributions, contributions, plot_effect
 from dpforest.report.explained import Explained
 from dpforest.report.law import Law, law_of_leaves
-from dpforest.report.noise_runs import RUNS, Chance, DescentNoise, LeafNoise, Start, noise_values
+from dpforest.report.noise_runs import (
+    RUNS,
+    Chance,
+    DescentNoise,
+    EarlierTrees,
+    LeafNoise,
+    noise_values,
+)
 from dpforest.report.notes import Notes
 from dpforest.trees.linear import LinearDesign
 from dpforest.trees.unfolding import leaf_table, unfold
@@ -31,7 +39,7 @@ class ExplainedBoosting(ScoringBoosting):
     leaf_noise_: LeafNoise = fitted()
     total_weight_: float = fitted()
     _start_noise: DescentNoise | None = fitted()
-    _tree_by_chance_: Values = fitted()  # where a greedy tree comes first; the next fit forgets it
+    _start_by_chance: Values = fitted()  # of a greedy tree
     _kept_law_: tuple[LeafNoise, Law] | None = None  # a name that the next fit forgets
 
     @property
@@ -47,10 +55,16 @@ class ExplainedBoosting(ScoringBoosting):
         """
         noise = self.leaf_noise_
         if self._kept_law_ is None or self._kept_law_[0] is not noise:
-            trees = self.forest_.trees[self._n_linear_trees :]
+            trees = self.forest_.trees[self._n_start_trees :]
             released = noise.hessians, noise.hessian_deviations, self.released_shares
             self._kept_law_ = noise, law_of_leaves(trees, *released)
         return self._kept_law_[1]
+
+    def _keep_start(self, start: Start | None) -> None:
+        """Keep what is known of the trees that come before the rounds, if there are any."""
+        self._n_start_trees = 0 if start is None else start.forest.trees.n_trees
+        self._start_noise = None if start is None else start.noise
+        self._start_by_chance = np.zeros((0, RUNS)) if start is None else start.by_chance
 
     def _keep_notes(self, notes: Notes, earlier: list[LeafNoise]) -> None:
         """Keep what explanations need; nothing here may fail, as the budget is spent."""
@@ -69,7 +83,7 @@ class ExplainedBoosting(ScoringBoosting):
         return self._noise_forest(self.released_law)
 
     def _noise_forest(self, law: Law) -> BoostedTrees:
-        first, forest, noise = self._n_linear_trees, self.forest_, self.leaf_noise_
+        first, forest, noise = self._n_start_trees, self.forest_, self.leaf_noise_
         grown = forest.trees[first:]
         if not noise.deviations.any() and not first:
             # Without noise there is nothing to compare with.
@@ -78,7 +92,7 @@ class ExplainedBoosting(ScoringBoosting):
         start = None
         if first:
             runs.append(self._noise_of_start())
-            start = Start(runs[0].trees, forest.values[:first], runs[0].values)
+            start = EarlierTrees(runs[0].trees, forest.values[:first], runs[0].values)
         released = grown, forest.values[first:]
         values = noise_values(*released, noise, law, self._chance(), start)
         return BoostedTrees.stack([*runs, BoostedTrees(grown, values)])
@@ -86,10 +100,10 @@ class ExplainedBoosting(ScoringBoosting):
     def _noise_of_start(self) -> BoostedTrees:
         noise = self._start_noise
         if noise is None:
-            tree = self.forest_[: self._n_linear_trees]
+            tree = self.forest_[: self._n_start_trees]
             by_chance = np.zeros((tree.trees.n_trees, RUNS, tree.values.shape[2]), np.float32)
             leaf = np.abs(tree.values).max(axis=1).argmax(axis=1)
-            by_chance[np.arange(len(leaf)), :, leaf] = self._tree_by_chance_
+            by_chance[np.arange(len(leaf)), :, leaf] = self._start_by_chance
             return BoostedTrees(tree.trees, by_chance)
         design = self._linear_design()
         hessian = self._loss().largest_hessian * self.total_weight_
@@ -152,7 +166,7 @@ class ExplainedBoosting(ScoringBoosting):
             "hessian_deviations": self.leaf_noise_.hessian_deviations,
             "dampings": self.leaf_noise_.dampings,
             "factors": self.leaf_noise_.factors,
-            "tree_by_chance": getattr(self, "_tree_by_chance_", np.zeros((0, RUNS))),
+            "tree_by_chance": self._start_by_chance,
         }
 
     def _restore(self, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -171,4 +185,4 @@ class ExplainedBoosting(ScoringBoosting):
             arrays["factors"],
         )
         by_chance = arrays.get("tree_by_chance", np.zeros((0, RUNS)))  # older files have none
-        self._tree_by_chance_ = by_chance.astype(np.float64)
+        self._start_by_chance = by_chance.astype(np.float64)

@@ -35,13 +35,17 @@ class MonotoneBoosting(ExplainedBoosting):
 
     def _refuse_what_was_free(self, before: BoostedTrees) -> None:
         """ValueError where a model to be continued does not keep to the constraints."""
-        held = self._monotone().project(before.trees, before.values)
-        if not np.allclose(held, before.values, rtol=1e-4, atol=1e-6):
+        held = self._held(before)
+        if not np.allclose(held.values, before.values, rtol=1e-4, atol=1e-6):
             raise ValueError(
                 "the model so far was fitted without these monotone_constraints, and more trees "
                 "cannot mend what it says: continue it with the constraints that it has, or fit a "
                 "new one with warm_start=False"
             )
+
+    def _held(self, forest: BoostedTrees) -> BoostedTrees:
+        """The trees, held to monotone constraints: post-processing."""
+        return BoostedTrees(forest.trees, self._monotone().project(forest.trees, forest.values))
 
     def _loss_outputs(self) -> int:
         return 1

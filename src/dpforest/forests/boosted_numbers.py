@@ -18,7 +18,9 @@ from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.declared import fitted
 from dpforest.forests.one_number import flat, is_for_one_number, release_numbers
-from dpforest.forests.plan import NO_TREES, TARGET_SHARE, Purse
+from dpforest.forests.plan import NO_TREES, TARGET_SHARE
+from dpforest.forests.purse import Purse
+from dpforest.forests.starts import Start
 from dpforest.forests.straightening import (
     NOT_STRAIGHTENED,
     expected_scores,
@@ -29,7 +31,7 @@ from dpforest.forests.target_look import TargetLook, look_at_target
 from dpforest.losses import Loss, Pinball, Squared
 from dpforest.losses.pinball import MEDIAN
 from dpforest.privacy.desk import Desk
-from dpforest.report.noise_runs import Chance, DescentNoise
+from dpforest.report.noise_runs import Chance
 
 WIDTHS = 0.375  # residuals are clipped at so many standard deviations of the target
 PURE_WIDTHS = 0.75  # the same under Laplace noise
@@ -71,7 +73,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
                 "new one with warm_start=False"
             )
 
-    def _learn_one_rule(self, desk: Desk, rng: np.random.Generator, share: Fraction) -> Fraction:
+    def _learn_at_once(self, desk: Desk, rng: np.random.Generator, share: Fraction) -> Fraction:
         """One number for all records, by public facts and the noisy number of records."""
         purse = self._purse()
         shape = self.n_estimators, self.max_depth, self.learning_rate, self.trees_per_round
@@ -83,11 +85,8 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
         found = release_numbers(desk, bounds, asked or (MEDIAN,), purse, share)
         self._start_at(found, asked)
         self._clipped = True
-        # A choice is no sum with noise in it: there is none to compare with.
-        self._start_noise = DescentNoise(0.0, 0.0)
-        start = flat(self._linear_design(), self.encoding_.n_bins, len(found))
-        self._n_linear_trees = start.trees.n_trees
-        self._keep_only(start)
+        flat_line = flat(self._linear_design(), self.encoding_.n_bins, len(found))
+        self._keep_only(Start.chosen(flat_line))
         return Fraction(0)
 
     def _start_at(self, numbers: tuple[float, ...], quantiles: tuple[float, ...]) -> None:
@@ -101,7 +100,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
         self._near_center, self._furthest = 1.0, high - low
         self._tell_units()
 
-    def _look_at_target(self, desk: Desk, purse: Purse) -> Fraction:
+    def _learn_of_target(self, desk: Desk, purse: Purse) -> Fraction:
         low, high = self.schema_.target_bounds
         price = purse.price(TARGET_SHARE, among=2)
         look = look_at_target(desk, low, high, self.n_records_, price)

@@ -9,22 +9,21 @@ import numpy as np
 
 from dpforest.forests.base import COUNT_SHARE
 from dpforest.forests.binning import public_bins
-from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.calibrating import CalibratedBoosting
 from dpforest.forests.class_weights import WeighingClassifier
 from dpforest.forests.one_rule import (
     CHOICE_SHARE,
     is_any_rule_seldom_wrong,
     release_rule,
-    trial_share,
 )
-from dpforest.forests.plan import Purse, is_for_one_rule
+from dpforest.forests.purse import Purse
+from dpforest.forests.rule_plan import is_for_one_rule, rule_trial_share
+from dpforest.forests.starts import Start
 from dpforest.forests.two_ways import Ways
 from dpforest.privacy.accounts.accounting import pure_beside
 from dpforest.privacy.accounts.set_aside import SetAside
 from dpforest.privacy.accounts.spends import Gaussian, Price, Pure, Spend
 from dpforest.privacy.desk import Desk
-from dpforest.report.noise_runs import DescentNoise
 
 OTHER_WAY = "the way that the noisy count did not take"
 CALIBRATION_SHARE = Fraction(6, 100)  # of what is left for a rule that was tried
@@ -38,13 +37,13 @@ class RuledBoosting(WeighingClassifier, CalibratedBoosting):
         shape = self.n_estimators, self.max_depth, self.learning_rate, self.trees_per_round
         return not desk.has_weights and self.class_weight is None and set(shape) == {"auto"}
 
-    def _learn_one_rule(self, desk: Desk, rng: np.random.Generator, share: Fraction) -> Fraction:
+    def _learn_at_once(self, desk: Desk, rng: np.random.Generator, share: Fraction) -> Fraction:
         """By public facts and the noisy number of records, or after a trial of a rule."""
         if not self._may_be_one_rule(desk):
             return share
         purse = self._purse()
         facts = self.n_records_, self.n_features_in_, len(self.schema_.classes)
-        trial = trial_share(purse, *facts)
+        trial = rule_trial_share(purse, *facts)
         alone = not trial and is_for_one_rule(purse, *facts)
         if not (self._is_held or desk.count_is_public or self.n_hint is not None):
             share -= self._set_delta_aside(desk, purse, alone=alone)
@@ -60,15 +59,11 @@ class RuledBoosting(WeighingClassifier, CalibratedBoosting):
             asked = purse.price(trial), rng, self.n_records_
             if not is_any_rule_seldom_wrong(desk, *known, *asked):
                 return share
-        share -= self._look_at_target(desk, purse)
+        share -= self._learn_of_target(desk, purse)
         price = purse.price(share - aside) if trial else self._all_that_is_left(purse, share)
         rule = release_rule(desk, *known, price, rng)
         self._clipped = True
-        # A choice is no sum with noise in it: there is none to compare a rule with.
-        self._start_noise = DescentNoise(0.0, 0.0)
-        self._n_linear_trees = rule.trees.n_trees
-        held = self._monotone().project(rule.trees, rule.values)
-        self._keep_only(BoostedTrees(rule.trees, held))
+        self._keep_only(Start.chosen(self._held(rule)))
         if trial:
             self._calibrate(desk, purse.price(aside))
         return Fraction(0)

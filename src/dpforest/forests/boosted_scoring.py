@@ -20,7 +20,7 @@ class ScoringBoosting(PrivateEstimator):
 
     forest_: BoostedTrees = fitted()
     plan_: BoostingPlan = fitted()
-    _n_linear_trees: int = fitted()
+    _n_start_trees: int = fitted()
 
     def _scores(self, X: Any) -> NDArray[np.float32]:
         """The scores of some records, shape (n_outputs, n)."""
@@ -39,8 +39,8 @@ class ScoringBoosting(PrivateEstimator):
             yield scores.copy()
 
     def _stages(self) -> list[int]:
-        """The trees of each stage: the linear start, then round by round."""
-        first, size = self._n_linear_trees, self.plan_.trees_per_round
+        """The trees of each stage: the start, then round by round."""
+        first, size = self._n_start_trees, self.plan_.trees_per_round
         left = self.forest_.trees.n_trees - first
         rounds = [min(size, left - done) for done in range(0, left, max(size, 1))]
         return [first, *rounds] if first else rounds

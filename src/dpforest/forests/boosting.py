@@ -1,4 +1,4 @@
-"""The flagship's algorithm: count, choose bins, then round after round of random trees."""
+"""The flagship's rounds: random trees, of which each learns from what those before left over."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.arrays import stacked
+from dpforest.arrays import Values, stacked
 from dpforest.forests.choosing import Choosing, Prices
 from dpforest.forests.plan import BoostingPlan
 from dpforest.losses import IntegerLoss
@@ -19,6 +19,7 @@ from dpforest.trees.deepening import Deepening, contrasts
 from dpforest.trees.monotone import Monotone
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
+from dpforest.trees.structure import FeatureBins
 
 LARGEST_STEP = 2.0  # of a leaf, in units of the score
 
@@ -55,6 +56,30 @@ class BoostedTrees:
             raise ValueError("the trees ask for a feature that is not there")
 
 
+def grower_of(
+    plan: BoostingPlan,
+    bins: FeatureBins,
+    weights: tuple[Values | None, ...],
+    monotone: Monotone,
+    rng: np.random.Generator,
+) -> ObliviousGrower:
+    """What draws the trees of a plan; parameters as in `ObliviousGrower`, and what cuts weigh."""
+    return ObliviousGrower(
+        bins,
+        weights,
+        rng,
+        learnt=plan.learnt,
+        focus=plan.focus,
+        memory=plan.memory,
+        learnt_cuts=plan.learnt_cuts,
+        together=plan.together,
+        monotone=monotone.signs != 0,
+        chosen_levels=plan.chosen_levels,
+        asking=plan.asking,
+        candidate_trees=plan.candidate_trees,
+    )
+
+
 def boost(
     desk: Desk,
     grower: ObliviousGrower,
@@ -77,7 +102,7 @@ def boost(
     plan : BoostingPlan
     prices : Prices
     before : BoostedTrees, optional
-        A model to continue: a linear start, or all trees of an earlier fit.
+        A model to continue: a start, or all trees of an earlier fit.
     notes : Notes, optional
         Takes note of what explanations need.
     monotone : Monotone, optional

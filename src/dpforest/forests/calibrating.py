@@ -15,7 +15,8 @@ import numpy as np
 
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import BoostedTrees
-from dpforest.forests.plan import NO_TREES, Purse
+from dpforest.forests.plan import NO_TREES
+from dpforest.forests.purse import Purse
 from dpforest.privacy.accounts.spends import Gaussian, Price
 from dpforest.privacy.confidence import Confidence, confidence_sums
 from dpforest.privacy.desk import Desk

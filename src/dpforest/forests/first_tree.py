@@ -8,13 +8,14 @@ share no record, so a level costs what one choice costs. ``docs/privacy/greedy.m
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
 
 from dpforest.arrays import Values
 from dpforest.forests.boosting import BoostedTrees
+from dpforest.forests.starts import Start
+from dpforest.forests.tree_plan import tree_depth
 from dpforest.losses.logistic import clipped_score
 from dpforest.losses.softmax import MANY_CLASSES
 from dpforest.privacy.accounts.spends import Pure
@@ -24,29 +25,14 @@ from dpforest.privacy.greedy_splits import Rule, choose_attributes
 from dpforest.privacy.leaves import LeafQuestion, LeafRelease, leaf_counts
 from dpforest.report.noise_runs import RUNS
 from dpforest.trees.level_grower import BINS, LevelGrower
-from dpforest.trees.oblivious import MAX_DEPTH
 from dpforest.trees.paths import as_oblivious
 from dpforest.trees.structure import FeatureBins
 
-START_SHARE = Fraction(1, 4)  # of the budget for the model, where trees follow
-SIGNAL_OF_TWO_LEVELS, PER_LEVEL = 100.0, 2.6  # records times epsilon; how much more for each more
 ROOTS, LEAST_DEPTH_OF_ROOTS = 2, 4  # levels that choose by impurity, in trees so deep
 N_BOUND = 100_000  # of information gain, which is not asked for
 DOUBT = 2.0  # deviations of the noise: so many records of all classes each leaf is given
 LEAST_SHARE = 0.01, 0.1  # of a class in a leaf, or so much over the number of classes
 ONE_TREE = TreeSampling("shared", 1)
-
-
-def tree_depth(signal: float) -> int:
-    """The levels of a tree for so many records times epsilon.
-
-    Examples
-    --------
-    >>> [tree_depth(signal) for signal in (50.0, 400.0, 5_000.0, 1e9)]
-    [2, 3, 6, 8]
-    """
-    more = math.log(max(signal, SIGNAL_OF_TWO_LEVELS) / SIGNAL_OF_TWO_LEVELS, PER_LEVEL)
-    return min(2 + int(more), MAX_DEPTH)
 
 
 def release_tree(
@@ -56,7 +42,7 @@ def release_tree(
     n_records: float,
     price: Pure,
     rng: np.random.Generator,
-) -> tuple[BoostedTrees, Values]:
+) -> Start:
     """Release a tree, each level and the leaves for an equal part of the price.
 
     Parameters
@@ -73,10 +59,8 @@ def release_tree(
 
     Returns
     -------
-    tree : BoostedTrees
-        As `as_oblivious` has it.
-    by_chance : ndarray of float64, shape (n_leaves, RUNS)
-        By how much chance and noise may have moved the scores of the leaves.
+    Start
+        Of trees as `as_oblivious` has them.
     """
     depth = tree_depth(n_records * float(price.epsilon) / desk.steps)
     epsilon = Fraction(price.epsilon)
@@ -95,9 +79,8 @@ def release_tree(
     forest, rest = grower.finish(), [Span(spent, epsilon)]
     alike = np.zeros(forest.n_leaves, np.int64)
     found = leaf_counts(desk, LeafQuestion(forest, n_classes, alike, rest, rest, ONE_TREE))
-    return BoostedTrees(*as_oblivious(forest, leaf_scores(leaf_shares(found)))), scores_by_chance(
-        found
-    )
+    trees = BoostedTrees(*as_oblivious(forest, leaf_scores(leaf_shares(found))))
+    return Start(trees, by_chance=scores_by_chance(found))
 
 
 def _rule(level: int, depth: int, n_classes: int) -> Rule:

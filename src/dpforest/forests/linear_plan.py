@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpforest.forests.plan import Purse
+from dpforest.forests.purse import Purse
 from dpforest.losses import Loss
 
 LINEAR_SIGNAL = 6.0  # with less, everything goes into a linear model

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpforest.arrays import Values
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.linear_plan import LinearPlan
+from dpforest.forests.starts import Start
 from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Gaussian
 from dpforest.privacy.desk import Desk
@@ -34,7 +35,7 @@ def linear_start(
     plan: LinearPlan,
     n_records: float,
     price: Gaussian,
-) -> BoostedTrees:
+) -> Start:
     """Release a linear model of binned records, as trees.
 
     Parameters
@@ -54,27 +55,20 @@ def linear_start(
     """
     weights = np.zeros((loss.n_outputs, design.n_weights))
     speed, later = np.zeros_like(weights), np.zeros_like(weights)
+    rate = STEP / (n_records * loss.loss.largest_hessian)
     desk.start_scores(loss.n_outputs)
     for step in range(plan.n_steps):
         sums = linear_sums(desk, design, loss, price, f"linear start, {plan.n_steps} steps")
         if loss.loss.gradients_add_up_to_zero:
             sums = sums - sums.mean(axis=0)
-        rate = STEP / (n_records * loss.loss.largest_hessian)
         speed = MOMENTUM * speed - loss.loss.moves(rate * sums)
         weights = weights + speed
         if 2 * step >= plan.n_steps:
             later += weights
         desk.add_to_scores(*_as_trees(design, speed, bins))
     later /= plan.n_steps - (plan.n_steps + 1) // 2
-    return BoostedTrees(*_as_trees(design, later, bins))
-
-
-def noise_of_start(
-    loss: IntegerLoss, plan: LinearPlan, n_records: float, price: Gaussian, steps: int
-) -> DescentNoise:
-    """What the noise of a linear start does to its weights; ``steps`` as in `Protection`."""
-    rate = STEP / (n_records * loss.loss.largest_hessian)
-    return DescentNoise.of_steps(plan.n_steps, rate, MOMENTUM, loss.bound * steps / price.mu)
+    noise = DescentNoise.of_steps(plan.n_steps, rate, MOMENTUM, loss.bound * desk.steps / price.mu)
+    return Start(BoostedTrees(*_as_trees(design, later, bins)), noise)
 
 
 def _as_trees(

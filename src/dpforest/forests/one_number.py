@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpforest.forests.boosting import BoostedTrees
-from dpforest.forests.plan import Purse
+from dpforest.forests.purse import Purse
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.number_choice import choose_quantile
 from dpforest.trees.linear import LinearDesign

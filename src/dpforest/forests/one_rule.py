@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpforest.arrays import Values
 from dpforest.forests.boosting import BoostedTrees
-from dpforest.forests.plan import FEW_FEATURES, Purse, most_signal_of_a_rule
+from dpforest.forests.rule_plan import FEW_FEATURES
 from dpforest.losses.logistic import clipped_score
 from dpforest.privacy.accounts.spends import Gaussian, Price, Pure
 from dpforest.privacy.desk import Desk, Released
@@ -33,8 +33,6 @@ from dpforest.trees.structure import FeatureBins
 
 CHOICE_SHARE = Fraction(9, 10)  # of what a rule costs; the rest counts how often it is right
 SUREST = 0.99
-TRIAL_SIGNAL = 20.0  # that tells a twentieth of the records from noise
-LEAST_TRIED_SIGNAL, MOST_TRIED_SIGNAL = 40.0, 400.0  # with more, trees tell more than any rule
 SELDOM = 0.06  # of the records, that a rule may be wrong for
 FEWER = 0.15  # of the records, by which its errors are to be fewer than those of one class
 FAR_MORE = 0.07  # of the records, that are told right more
@@ -72,25 +70,6 @@ def release_rule(
     weights = score_weights(rule, margin, n_classes, right_share(found, n_classes), typical)
     trees, values = design.as_trees(weights, bins.n_bins)
     return BoostedTrees(trees, values.astype(np.float32))
-
-
-def trial_share(purse: Purse, n_records: float, n_features: int, n_classes: int) -> Fraction:
-    """The share of the budget for a trial, whether some rule is seldom wrong.
-
-    A line or trees would blur such a rule for a while yet. Under Gaussian noise, for two classes.
-
-    Examples
-    --------
-    >>> trial_share(Purse(1.0, 1e-6), 1_000.0, 4, 2), trial_share(Purse(1.0, 1e-6), 1e4, 4, 2)
-    (Fraction(1, 140), Fraction(0, 1))
-    """
-    if not purse.private or purse.pure or n_classes > 2:
-        return Fraction(0)
-    signal = n_records * purse.strength
-    least = max(most_signal_of_a_rule(purse, n_features, n_classes), LEAST_TRIED_SIGNAL)
-    if not least <= signal <= MOST_TRIED_SIGNAL:
-        return Fraction(0)
-    return Fraction((TRIAL_SIGNAL / signal) ** 2).limit_denominator(400)
 
 
 def is_any_rule_seldom_wrong(

@@ -13,75 +13,16 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpforest.forests.binning import BinSizes
-from dpforest.losses import LARGEST_GRID, IntegerLoss, Loss, Norm
-from dpforest.privacy.accounts.accounting import mu_for
+from dpforest.forests.purse import LAPLACE_SIGNAL, Purse, has_little_signal
+from dpforest.losses import LARGEST_GRID, IntegerLoss, Loss
 from dpforest.privacy.accounts.prices import finest_grid
-from dpforest.privacy.accounts.spends import Gaussian, Price, Pure, exact
+from dpforest.privacy.accounts.spends import Price
 
 TARGET_SHARE = Fraction(4, 100)  # half for each of two looks
-ONE_RULE, ONE_RULE_OF_FEW, ONE_RULE_OF_CLASSES = 25.0, 50.0, 20.0  # with less, it is one rule
-FEW_FEATURES, MOST_RULED_CLASSES = 6, 10
-PURE_RULE = 30.0  # how much more signal there may be where trees have Laplace noise
 MANY_RECORDS = 100_000  # from here on a look at all bins takes long
 VERY_MANY_RECORDS = 900_000  # a million, whatever noise says: small rounds would double the time
 TRIAL_PART = Fraction(2, 5)  # of the rounds, those of a trial of choices
 LONG_WAY = 400.0  # beyond, three trees a round go too far at a time
-LAPLACE_SIGNAL = 0.158  # what a unit of pure epsilon is worth next to a unit of mu, in the rules
-
-
-@dataclass(frozen=True)
-class Purse:
-    """The budget of a fit and how shares of it are priced.
-
-    Shares of a pure epsilon add up; of a Gaussian budget it is the squares of mu that do.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        delta = 0 asks for pure epsilon, by Laplace noise.
-    steps : int
-        Single records between neighbours.
-    """
-
-    epsilon: float
-    delta: float
-    steps: int = 1
-
-    @property
-    def private(self) -> bool:
-        """Whether there is to be any noise."""
-        return not math.isinf(self.epsilon)
-
-    @property
-    def pure(self) -> bool:
-        """Whether the noise is Laplace."""
-        return self.delta == 0 and self.private
-
-    @property
-    def norm(self) -> Norm:
-        """The norm that bounds what a record adds: L1 for Laplace noise, L2 for Gaussian."""
-        return 1 if self.pure else 2
-
-    @property
-    def total(self) -> float:
-        """Epsilon of a pure budget, mu of a Gaussian one."""
-        if not self.private or self.pure:
-            return self.epsilon
-        return mu_for(self.epsilon, self.delta)
-
-    @property
-    def strength(self) -> float:
-        """What the budget is worth to a record: times the number of records it is the signal."""
-        return self.total / self.steps
-
-    def price(self, share: Fraction, among: int = 1) -> Price:
-        """The price of one of so many equal parts of a share of the budget."""
-        if not self.private:
-            return Pure(math.inf)
-        if self.pure:
-            return Pure(exact(self.epsilon) * share / among)
-        return Gaussian(self.total * math.sqrt(share / among))
 
 
 @dataclass(frozen=True)
@@ -163,50 +104,8 @@ def _evenly(n: int, rounds: int) -> list[int]:
     return [-(-k * rounds // n) for k in range(n)]
 
 
-#: Where all went into a linear model.
+#: Where the start is the whole model.
 NO_TREES = BoostingPlan(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-def is_for_one_rule(purse: Purse, n_records: float, n_features: int, n_classes: int) -> bool:
-    """Whether there is so little signal that a single rule tells more than weights or trees.
-
-    Of few features there are few signed sums, so that all are among the candidates; of more than
-    two classes a rule tells two.
-    """
-    return purse.private and n_records * purse.strength < most_signal_of_a_rule(
-        purse, n_features, n_classes
-    )
-
-
-def most_signal_of_a_rule(purse: Purse, n_features: int, n_classes: int) -> float:
-    """The signal from which on a model is no single rule."""
-    if n_classes > MOST_RULED_CLASSES:
-        return 0.0
-    most = ONE_RULE if n_features > FEW_FEATURES else ONE_RULE_OF_FEW
-    most = most if n_classes == 2 else ONE_RULE_OF_CLASSES
-    return most * (PURE_RULE if purse.pure else 1.0)
-
-
-def has_little_signal(purse: Purse, n_records: float, n_features: int) -> bool:
-    """Whether a feature's share of the signal is small: then bins are few and dear."""
-    worth = LAPLACE_SIGNAL if purse.pure else 1.0
-    return n_records * purse.strength * worth / n_features < 50.0
-
-
-def bin_sizes(purse: Purse, n_records: float, n_features: int) -> BinSizes:
-    """Coarse bins where a feature has little signal, fine ones elsewhere, finest without noise."""
-    if not purse.private:
-        return BinSizes(cells=250, bins=128)
-    if has_little_signal(purse, n_records, n_features):
-        return BinSizes(cells=32, bins=16)
-    return BinSizes(cells=64, bins=32)
-
-
-def bin_share(purse: Purse, n_records: float, n_features: int, n_classes: int) -> Fraction:
-    """The share of the budget for bins, half for each of two looks; two classes pay more."""
-    if has_little_signal(purse, n_records, n_features):
-        return Fraction(15, 100)
-    return Fraction(8 if purse.pure or n_classes == 2 else 5, 100)
 
 
 def on_grid(loss: Loss, purse: Purse, price: Price, steps: int) -> IntegerLoss:

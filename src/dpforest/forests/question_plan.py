@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpforest.forests.plan import MANY_RECORDS, BoostingPlan, Purse, has_little_signal
+from dpforest.forests.plan import MANY_RECORDS, BoostingPlan
+from dpforest.forests.purse import Purse, has_little_signal
 from dpforest.losses import Loss
 from dpforest.losses.softmax import MANY_CLASSES
 

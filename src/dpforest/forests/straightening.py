@@ -17,7 +17,7 @@ import numpy as np
 
 from dpforest.arrays import Values
 from dpforest.forests.boosting import BoostedTrees
-from dpforest.forests.plan import Purse
+from dpforest.forests.purse import Purse
 from dpforest.losses import LARGEST_GRID, IntegerLoss, Squared
 from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Price

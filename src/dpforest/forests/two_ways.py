@@ -11,7 +11,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpforest.forests.plan import Purse, most_signal_of_a_rule
+from dpforest.forests.purse import Purse
+from dpforest.forests.rule_plan import most_signal_of_a_rule
 from dpforest.privacy.accounts.spends import exact
 
 PART_OF_A_RULE = Fraction(1, 10)  # of delta

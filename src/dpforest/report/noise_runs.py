@@ -174,7 +174,7 @@ class DescentNoise:
 
 
 @dataclass(frozen=True)
-class Start:
+class EarlierTrees:
     """Trees that were there before: what their leaves add, and what they add in runs of noise."""
 
     trees: ObliviousTrees
@@ -238,7 +238,7 @@ def noise_values(
     noise: LeafNoise,
     law: Law,
     chance: Chance,
-    start: Start | None = None,
+    start: EarlierTrees | None = None,
 ) -> NDArray[np.float32]:
     """Leaf values of forests that learnt from noise alone, shape (n_trees, RUNS, n_leaves).
 
@@ -251,7 +251,7 @@ def noise_values(
     law : Law
         How records spread over bins.
     chance : Chance
-    start : Start, optional
+    start : EarlierTrees, optional
         The trees that were there before.
     """
     found = np.zeros((trees.n_trees, RUNS, noise.gains.shape[1]), np.float32)
