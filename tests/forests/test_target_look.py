@@ -5,13 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpforest import NumericFeature, PrivateForestRegressor, Schema, Target
 from dpforest.forests.target_look import (
     CELLS,
     CLEAR,
     FEWEST_CELLS,
+    MOST_LOOKS,
     TargetLook,
     bulk,
     cells_for,
+    core,
     joined,
     standing_out,
 )
@@ -112,3 +115,72 @@ def test_cells_are_fewer_where_noise_would_drown_them(price, steps):
     assert cells == sorted(cells)
     assert cells_for(30_000.0, price, 4 * steps) <= cells_for(30_000.0, price, steps)
     assert cells_for(100.0, Pure(float("inf")), steps) == CELLS
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(0, 1_000), min_size=8, max_size=64).filter(any))
+def test_the_core_holds_nearly_all_records_and_is_a_small_part_of_the_range(counts):
+    counts = np.array(counts, float)
+    found = core(counts, 0.0, counts.sum())
+    if found is None:
+        return
+    from_, to = found
+    assert 0 <= from_ < to <= len(counts)
+    assert counts[int(np.ceil(from_)) : int(to)].sum() >= 0.99 * counts.sum()
+    assert to - from_ <= max(len(counts) / 8, 2) + 1
+
+
+def test_noise_anywhere_does_not_hide_the_core():
+    """In 200 draws; each of 64 cells stands out by two deviations one time in 44."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(200):
+        counts = rng.normal(0, 30, 64)
+        counts[20:22] += 1_000
+        found.append(core(counts, 30.0, 2_000.0 + rng.normal(0, 30)))
+    assert sum(one is not None and one[0] <= 20 and one[1] >= 22 for one in found) > 190
+
+
+def test_a_tail_that_shows_is_not_cut_off():
+    """A twentieth of the records is spread over the range: the mean may hang on them."""
+    counts = np.full(64, 20_000 * 0.05 / 63)
+    counts[0] = 20_000 * 0.95
+    assert core(counts, 30.0, 20_000.0) is None
+    assert core(np.array([19_950.0, *[50 / 63] * 63]), 30.0, 20_000.0) == (0.0, 1.5)
+
+
+def test_a_hint_far_too_low_does_not_make_every_cell_the_core():
+    assert core(np.full(64, 1_000.0), 10.0, 500.0) is None
+
+
+def fitted(width, **options):
+    rng = np.random.default_rng(0)
+    X = rng.random((2_000, 2))
+    y = 3.0 * X[:, 0] + rng.normal(0, 0.2, 2_000)
+    features = tuple(NumericFeature(name, 0, 1) for name in "ab")
+    schema = Schema(features, Target(low=1.5 - width, high=1.5 + width))
+    model = PrivateForestRegressor(schema=schema, random_state=0, **options).fit(X, y)
+    return model, model.score(X, y)
+
+
+def looks_of(model):
+    return sum("histogram of the target" in entry.label for entry in model.ledger_.entries)
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+def test_bounds_may_be_absurd(delta):
+    """Looks go on until the target fills the range; all of them are paid for, and no more."""
+    near, score = fitted(3.0, delta=delta)
+    assert looks_of(near) == 2
+    for width in (1e3, 1e6, 1e9):
+        model, wide = fitted(width, delta=delta)
+        assert 2 < looks_of(model) <= MOST_LOOKS
+        assert wide > score - 0.2
+        assert 1.0 - 2e-3 < model.ledger_.epsilon <= 1.0
+
+
+def test_numbers_that_are_all_alike_end_the_looks():
+    X, y = np.random.default_rng(0).random((2_000, 1)), np.full(2_000, 1e15)
+    schema = Schema((NumericFeature("a", 0, 1),), Target(low=0.0, high=2e15))
+    model = PrivateForestRegressor(schema=schema, random_state=0).fit(X, y)
+    assert model.predict(X) == pytest.approx(y, rel=1e-6)

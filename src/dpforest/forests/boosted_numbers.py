@@ -17,7 +17,13 @@ from dpforest.forests.binning import public_bins
 from dpforest.forests.boosted_base import BoostedForest
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.declared import fitted
-from dpforest.forests.one_number import flat, is_for_one_number, release_numbers
+from dpforest.forests.one_number import (
+    ONE_NUMBER,
+    PURE_NUMBER,
+    flat,
+    is_for_one_number,
+    release_numbers,
+)
 from dpforest.forests.plan import NO_TREES, TARGET_SHARE
 from dpforest.forests.purse import Purse
 from dpforest.forests.starts import Start
@@ -47,7 +53,7 @@ NEARER = 0.5  # scores start so far from the median: outwards they are pulled ha
 class BoostedRegressor(RegressorMixin, BoostedForest):
     """A boosted forest that predicts numbers; not to be used by itself."""
 
-    _least_signals: ClassVar[tuple[float, float]] = (25.0, 150.0)
+    _least_signals: ClassVar[tuple[float, float]] = (ONE_NUMBER, PURE_NUMBER * ONE_NUMBER)
 
     target_center_: Any = fitted()
     target_width_: Any = fitted()
@@ -102,8 +108,8 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
 
     def _learn_of_target(self, desk: Desk, purse: Purse) -> Fraction:
         low, high = self.schema_.target_bounds
-        price = purse.price(TARGET_SHARE, among=2)
-        look = look_at_target(desk, low, high, self.n_records_, price)
+        price = purse.price(TARGET_SHARE)
+        look, n_looks = look_at_target(desk, low, high, self.n_records_, price)
         mean, self.target_deviation_ = look.moments()
         self._furthest = max(look.high - mean, mean - look.low)
         if quantiles := self._asked_quantiles():
@@ -116,7 +122,7 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
             )
             self._near_center = look.within(self._lowered.width)
         self._tell_units()
-        return TARGET_SHARE
+        return n_looks * TARGET_SHARE
 
     def _boost(
         self, desk: Desk, rng: np.random.Generator, share: Fraction, before: BoostedTrees | None

@@ -18,8 +18,8 @@ from dpforest.privacy.desk import Desk
 from dpforest.privacy.number_choice import choose_quantile
 from dpforest.trees.linear import LinearDesign
 
-ONE_NUMBER = 25.0  # with less signal, it is one number
-PURE_NUMBER = 6.0  # how much more signal there may be where trees have Laplace noise
+ONE_NUMBER = 40.0  # with less signal, it is one number
+PURE_NUMBER = 11.0  # how much more signal there may be where trees have Laplace noise
 
 
 def is_for_one_number(purse: Purse, n_records: float) -> bool:

@@ -18,7 +18,7 @@ from dpforest.losses import LARGEST_GRID, IntegerLoss, Loss
 from dpforest.privacy.accounts.prices import finest_grid
 from dpforest.privacy.accounts.spends import Price
 
-TARGET_SHARE = Fraction(4, 100)  # half for each of two looks
+TARGET_SHARE = Fraction(2, 100)  # for each look at the target of a regression
 MANY_RECORDS = 100_000  # from here on a look at all bins takes long
 VERY_MANY_RECORDS = 900_000  # a million, whatever noise says: small rounds would double the time
 TRIAL_PART = Fraction(2, 5)  # of the rounds, those of a trial of choices

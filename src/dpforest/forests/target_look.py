@@ -1,8 +1,9 @@
-"""Where the target of a regression lies, from two noisy histograms of it.
+"""Where the target of a regression lies, from two noisy histograms of it, or a few more.
 
 The first covers the declared bounds, the second the part of them where the first found records.
-All else here is post-processing of noisy counts. Cells that do not stand out of the noise are left
-out: over bounds far too wide, their noise alone would widen the target.
+Where a few cells of that hold nearly all records, bounds are far too wide: these cells are looked
+at again, and so on. All else here is post-processing of noisy counts. Cells that do not stand out
+of the noise are left out: over bounds far too wide, their noise alone would widen the target.
 """
 
 from __future__ import annotations
@@ -23,6 +24,14 @@ BULK = 0.02  # of the records may lie on either side of what the second histogra
 STANDS_OUT = 2.0  # deviations of the noise
 CLEAR = 4.0  # deviations of the noise that an average cell is to hold, where quantiles are read
 HEARD = 1.0  # the same for all looks
+FAR_TOO_WIDE = 8  # times the cells that hold nearly all records: look again
+FEWEST_OF_CORE = 2  # cells that may hold them: an edge may part them
+BEYOND_CORE = 0.01  # of the records, which these cells may miss
+MARGIN = 0.5  # of a cell, on either side of them
+SURE, SURER = 2.0, 4.0  # deviations of the noise; these where that is no large part of all
+LARGE_PART = 0.25  # of the records
+MOST_LOOKS = 10
+TOLD_APART = 1e-9  # a range this narrow, of the numbers in it, is not looked at again
 NARROWEST = 0.01  # the least deviation, of the range that was looked at
 
 
@@ -85,8 +94,10 @@ class TargetLook(NamedTuple):
 
 def look_at_target(
     desk: Desk, low: float, high: float, n_records: float, price: Price
-) -> TargetLook:
-    """Look at a target twice, at the price each.
+) -> tuple[TargetLook, int]:
+    """Look at a target twice, or more often where bounds are far too wide, at the price each.
+
+    Whether there is another look, and where, follows from the counts that were released.
 
     Parameters
     ----------
@@ -97,17 +108,54 @@ def look_at_target(
         Noisy, or a public hint.
     price : Pure or Gaussian
         Of one look.
+
+    Returns
+    -------
+    look : TargetLook
+    n_looks : int
+        How many were paid for.
     """
-    cells = cells_for(n_records, price, desk.steps)
-    first = target_counts(desk, low, high, cells, price)
-    from_, to = bulk(standing_out(first.values, first.deviation, n_records))
-    width = (high - low) / cells
-    low, high = low + width * from_, low + width * to
-    label = "histogram of the target, where it lies"
-    second = target_counts(desk, low, high, cells, price, label)
-    shares = standing_out(second.values, second.deviation, n_records)
-    clear = standing_out(*joined(second.values, second.deviation, n_records), n_records)
-    return TargetLook(low, high, shares, clear)
+    cells, label = cells_for(n_records, price, desk.steps), "histogram of the target"
+    found = target_counts(desk, low, high, cells, price, label)
+    nearer: tuple[float, float] | None
+    nearer = bulk(standing_out(found.values, found.deviation, n_records))
+    n_looks = 1
+    while nearer is not None and n_looks < MOST_LOOKS:
+        low, high = (low + (high - low) / cells * place for place in nearer)
+        found = target_counts(desk, low, high, cells, price, f"{label}, where it lies")
+        n_looks += 1
+        nearer = core(found.values, found.deviation, n_records)
+        if high - low < TOLD_APART * max(abs(low), abs(high)):
+            break
+    shares = standing_out(found.values, found.deviation, n_records)
+    clear = standing_out(*joined(found.values, found.deviation, n_records), n_records)
+    return TargetLook(low, high, shares, clear), n_looks
+
+
+def core(counts: Values, deviation: float, n_records: float) -> tuple[float, float] | None:
+    """From which cell to which nearly all records lie, half a cell more on each side.
+
+    None where that is no small part of all. Noise may stand out anywhere, so cells side by side are
+    taken together, as few as will do. Where a hint of the number is far too low, counts say so.
+
+    Examples
+    --------
+    >>> core(np.array([0.0, 2.0, -3.0, 500.0, 490.0, 4.0, -2.0, 1.0]), 3.0, 1_000.0)
+    (2.5, 5.5)
+    >>> core(np.full(8, 125.0), 3.0, 1_000.0) is None
+    True
+    """
+    cells = len(counts)
+    total = max(n_records, float(counts.sum()) - SURE * deviation * math.sqrt(cells))
+    up_to = np.append(0.0, np.cumsum(counts))
+    for n_cells in range(1, max(cells // FAR_TOO_WIDE, FEWEST_OF_CORE) + 1):
+        within = up_to[n_cells:] - up_to[:-n_cells]
+        first = int(within.argmax())
+        noise = deviation * math.sqrt(n_cells + 1)  # that of the total too
+        doubt = min(SURER * noise, max(SURE * noise, LARGE_PART * total))
+        if within[first] >= (1.0 - BEYOND_CORE) * total - doubt:
+            return max(first - MARGIN, 0.0), min(first + n_cells + MARGIN, float(cells))
+    return None
 
 
 def joined(counts: Values, deviation: float, n_records: float) -> tuple[Values, float]:
