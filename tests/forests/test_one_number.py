@@ -60,6 +60,17 @@ def test_it_is_near_the_target_where_bounds_are_far_too_wide():
     assert np.median(np.abs(np.array(found) - np.median(Y))) < 5.0
 
 
+@pytest.mark.parametrize("high", [1e5, 1e9])
+def test_it_is_as_near_where_bounds_are_absurd(high):
+    """The same 20 fits; cells are narrow near zero."""
+    schema = Schema(SCHEMA.features, Target(low=-high, high=high))
+    found = []
+    for seed in range(20):
+        forest = PrivateForestRegressor(schema=schema, delta=0.0, random_state=seed)
+        found.append(float(forest.fit(X, Y).predict(X[:1])[0]))
+    assert np.median(np.abs(np.array(found) - np.median(Y))) < 5.0
+
+
 def test_quantiles_are_in_their_order():
     forest = fit(PrivateIntervalRegressor, epsilon=0.4, coverage=0.8)
     assert is_number(forest)

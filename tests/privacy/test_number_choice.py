@@ -12,8 +12,8 @@ from dpforest.privacy.accounts.bounded_range import BoundedRange
 from dpforest.privacy.accounts.mechanisms_used import Selection
 from dpforest.privacy.accounts.spends import Gaussian, Pure
 from dpforest.privacy.number_choice import (
-    CELLS,
     MEASURE,
+    cells,
     choose_quantile,
     depths,
     measure,
@@ -90,11 +90,29 @@ def test_parts_are_whole_numbers_in_the_ratio_of_the_quantile():
     assert parts_of(1 - 1e-9) == (1, 999)
 
 
-@pytest.mark.parametrize("bounds", [(0, 1), (-5, 5), (3, 1e9), (-1e9, -3), (0, 1e-12)])
-def test_weights_are_whole_numbers_for_every_cell_half_of_them_near_zero(bounds):
-    weights = measure(*map(float, bounds))
-    assert len(weights) == CELLS
-    assert weights.min() >= 0.4 * MEASURE / CELLS
+BOUNDS = [(0, 1), (-5, 5), (3, 1e9), (-1e9, -3), (0, 1e-12), (-1, 1e9), (1e15, 1e15 + 4)]
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_weights_are_whole_numbers_that_leave_no_part_of_the_range_out(bounds):
+    low, high = map(float, bounds)
+    edges = cells(low, high)
+    weights = measure(edges)
+    assert (edges[0], edges[-1]) == (low, high)
+    assert (np.diff(edges) > 0).all()
+    assert len(weights) == len(edges) - 1
+    assert (weights >= np.maximum(0.49 * MEASURE * np.diff(edges) / (high - low), 1)).all()
     assert weights.sum() == pytest.approx(MEASURE, rel=1e-6)
-    zero = int(np.clip((0 - bounds[0]) / (bounds[1] - bounds[0]) * CELLS, 0, CELLS - 1))
-    assert weights.argmax() in (zero - 1, zero)
+
+
+@pytest.mark.parametrize("bounds", BOUNDS[:-1])
+def test_cells_are_narrow_everywhere_and_narrower_near_zero(bounds):
+    low, high = map(float, bounds)
+    edges, zero = cells(low, high), np.clip(0.0, low, high)
+    widths = np.diff(edges)
+    assert widths.max() <= (high - low) / 2_000
+    away = np.abs(edges - zero).min(initial=np.inf, where=edges != zero)
+    assert away < 2e-9 * (high - low)
+    far = np.minimum(np.abs(edges[:-1] - zero), np.abs(edges[1:] - zero)) > 0
+    ends = np.maximum(np.abs(edges[:-1] - zero), np.abs(edges[1:] - zero))
+    assert (widths[far] <= 0.03 * ends[far]).all()

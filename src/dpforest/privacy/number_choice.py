@@ -6,13 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpforest.arrays import Integers
+from dpforest.arrays import Integers, Values
 from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.monotone_choice import pay_for_choice
-from dpforest.records.statistics import TargetCounts
+from dpforest.records.statistics import TargetCells
 
-CELLS = 4096  # of the range; one of them is chosen
+EVEN_CELLS, NEAR_CELLS = 2048, 2048  # of the range, of which one is chosen: even, and near zero
+OCTAVES = 20  # near zero cells halve so often: bounds may be a million times too wide
 FINEST_QUANTILE = 1000  # the largest denominator of a quantile
 MEASURE = 1 << 40  # of all cells together, in the whole numbers of the mechanism
 
@@ -20,9 +21,9 @@ MEASURE = 1 << 40  # of all cells together, in the whole numbers of the mechanis
 def choose_quantile(desk: Desk, low: float, high: float, quantile: float, price: Price) -> float:
     """The middle of the cell of a range in which a quantile lies, as far as a choice tells.
 
-    By the exponential mechanism, with `measure` for public weights; the utility of a cell is
-    `depths`. A record more adds something from 0 to D to each of them, where D is the larger part
-    of the quantile.
+    By the exponential mechanism, with `measure` for public weights of public `cells`; the utility
+    of a cell is `depths`. A record more adds something from 0 to D to each of them, where D is the
+    larger part of the quantile.
 
     Parameters
     ----------
@@ -36,9 +37,35 @@ def choose_quantile(desk: Desk, low: float, high: float, quantile: float, price:
     """
     parts = parts_of(quantile)
     paid = pay_for_choice(desk, "choice of a number", price, sensitivity=max(parts))
-    utilities = depths(desk.total(TargetCounts(low, high, CELLS)), parts)
-    chosen = paid.make(desk, utilities, measure(low, high))
-    return low + (high - low) * (chosen + 0.5) / CELLS
+    edges = cells(low, high)
+    utilities = depths(desk.total(TargetCells(edges[1:-1])), parts)
+    chosen = paid.make(desk, utilities, measure(edges))
+    return float(edges[chosen] + (edges[chosen + 1] - edges[chosen]) / 2.0)
+
+
+def cells(low: float, high: float) -> Values:
+    """The edges of cells of a range: even ones, and such that halve towards zero.
+
+    Bounds are often far too wide, and then what is told lies near zero, or near the bound that
+    zero lies beyond.
+
+    Examples
+    --------
+    >>> edges = cells(0.0, 1e9)
+    >>> int((edges < 100.0).sum()), int((edges > 1e8).sum())
+    (461, 2070)
+    """
+    zero = _zero(low, high)
+    sides = [side for side in (high - zero, low - zero) if side]
+    n = NEAR_CELLS // len(sides)
+    halving = 2.0 ** (-OCTAVES * np.arange(n) / n)
+    near = [zero + side * halving for side in sides]
+    edges = np.concatenate([np.linspace(low, high, EVEN_CELLS + 1), *near, [zero]])
+    return np.unique(np.clip(edges, low, high))
+
+
+def _zero(low: float, high: float) -> float:
+    return min(max(0.0, low), high)
 
 
 def parts_of(quantile: float) -> tuple[int, int]:
@@ -72,20 +99,17 @@ def depths(counts: Integers, parts: tuple[int, int]) -> Integers:
     return np.asarray(np.minimum(parts[0] * up_to, parts[1] * from_here))
 
 
-def measure(low: float, high: float) -> Integers:
-    """Public weights of the cells: half of all evenly, half by the distance from zero.
-
-    Bounds are often far too wide, and then what is told lies near zero, or near the bound that
-    zero lies beyond: cells weigh as much as their share of a logarithmic scale there.
+def measure(edges: Values) -> Integers:
+    """Public weights of cells: half by their widths, half by those on a logarithmic scale.
 
     Examples
     --------
-    >>> weights = measure(0.0, 4096.0)
-    >>> bool(weights[0] > weights[1] > weights[-1])
-    True
+    >>> weights = measure(np.array([0.0, 1.0, 2.0, 4.0]))
+    >>> bool(weights[0] > weights[1]), bool(weights[2] < 2 * weights[1])
+    (True, True)
     """
-    zero = min(max(0.0, low), high)
-    edges = np.abs(np.linspace(low, high, CELLS + 1) - zero) * CELLS / (high - low)
-    near = 1.0 / (1.0 + (edges[:-1] + edges[1:]) / 2.0)
-    shares = 0.5 / CELLS + 0.5 * near / near.sum()
+    low, high = edges[0], edges[-1]
+    places = (edges - _zero(low, high)) / (high - low)
+    decades = np.sign(places) * np.log1p(np.abs(places) * 2.0**OCTAVES)
+    shares = np.diff(places) / 2.0 + np.diff(decades) / (decades[-1] - decades[0]) / 2.0
     return np.asarray(np.maximum(np.rint(MEASURE * shares), 1), np.int64)

@@ -213,5 +213,20 @@ class TargetCounts:
 
     def add(self, block: Block, total: NDArray[np.int64]) -> None:
         """Add the records of each cell."""
-        edges = np.linspace(self.low, self.high, self.cells + 1)[1:-1]
-        total += np.bincount(np.searchsorted(edges, block.target), minlength=self.cells)
+        TargetCells(np.linspace(self.low, self.high, self.cells + 1)[1:-1]).add(block, total)
+
+
+@dataclass(frozen=True, eq=False)
+class TargetCells:
+    """1 for each record in the cell of its target, between some edges and beyond them."""
+
+    edges: NDArray[np.float64]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """One number a cell."""
+        return (len(self.edges) + 1,)
+
+    def add(self, block: Block, total: NDArray[np.int64]) -> None:
+        """Add the records of each cell; an edge belongs to the cell below."""
+        total += np.bincount(np.searchsorted(self.edges, block.target), minlength=len(total))
