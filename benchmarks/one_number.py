@@ -10,6 +10,7 @@ the lowest table's mean, the mean of all, and the median of fits.
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,8 @@ from dpforest import datasets
 from dpforest.forests.base import COUNT_SHARE
 from dpforest.forests.one_number import is_for_one_number
 from dpforest.forests.purse import Purse
-from dpforest.privacy.accounts.bounded_range import bounded_range_for
+from dpforest.forests.two_ways import PART_OF_A_CHOICE
+from dpforest.privacy.accounts.accounting import pure_beside
 from dpforest.privacy.accounts.spends import Gaussian
 from dpforest.privacy.number_choice import cells, depths, measure, parts_of
 
@@ -38,14 +40,16 @@ class Found(NamedTuple):
 
 
 def measured(name: str, n: int, epsilon: float) -> Found:
-    """The R2 of a median that is chosen at a Gaussian price."""
+    """The R2 of a median that is chosen at what a noisy count leaves."""
     data = datasets.load(name)
     y, edges = np.asarray(data.y, float), cells(*data.schema.target_bounds)
     purse = Purse(epsilon, 1e-6)
     assert is_for_one_number(purse, n)
-    price = purse.price(1 - COUNT_SHARE)
-    assert isinstance(price, Gaussian)
-    rate, middles = float(bounded_range_for(price.mu)), (edges[:-1] + edges[1:]) / 2
+    count = purse.price(COUNT_SHARE)
+    assert isinstance(count, Gaussian)
+    rest = float(PART_OF_A_CHOICE) * purse.delta
+    rate = float(pure_beside(count.mu, Fraction(str(epsilon)), rest, (Fraction(1),)))
+    middles = (edges[:-1] + edges[1:]) / 2
     means, medians = [], []
     for seed in range(DRAWS):
         drawn = np.random.default_rng(seed).permutation(len(y))

@@ -7,6 +7,7 @@ import pytest
 
 from dpforest import NumericFeature, PrivateForestRegressor, Schema, Target
 from dpforest.audit import Table, replay
+from dpforest.forests.boosted_ways import TwoWayBoosting
 from tests.audit.neighbouring import neighbouring
 
 SCHEMA = Schema((NumericFeature("a", 0, 1),), Target(low=0.0, high=1.0))
@@ -23,8 +24,9 @@ def tables(neighbors, persons):
     return neighbouring(neighbors, persons, X, Y, other_y=0.05)
 
 
+@pytest.mark.parametrize("hint", [None, 9])
 @pytest.mark.parametrize(("neighbors", "persons", "delta", "loss"), CASES)
-def test_a_number_loses_no_more_than_is_claimed(neighbors, persons, delta, loss):
+def test_a_number_loses_no_more_than_is_claimed(neighbors, persons, delta, loss, hint):
     forest = PrivateForestRegressor(
         schema=SCHEMA,
         delta=delta,
@@ -32,11 +34,13 @@ def test_a_number_loses_no_more_than_is_claimed(neighbors, persons, delta, loss)
         quantile=0.9 if loss == "quantile" else 0.5,
         neighbors=neighbors,
         max_records_per_group=persons,
-        n_hint=9,
+        n_hint=hint,
     )
     report = replay(forest, *tables(neighbors, persons), common=4)
     assert report.holds, str(report)
-    assert (report.mu if delta else report.largest_pure_loss) > 0
+    # The choice has a pure price, beside a Gaussian count too, which is nearly all of the budget.
+    assert report.pure_claim > 0.7
+    assert report.largest_pure_loss > 0
 
 
 @pytest.mark.parametrize("persons", [None, 2])
@@ -66,5 +70,24 @@ def test_a_number_can_lose_nearly_all_of_its_price(neighbors, persons, delta, qu
     )
     report = replay(forest, other, more, common=kept)
     assert report.holds, str(report)
-    lost = report.mu / report.mu_claim if delta else report.largest_pure_loss / report.pure_claim
-    assert lost > 0.9
+    assert report.largest_pure_loss > 0.9 * report.pure_claim
+
+
+@pytest.mark.parametrize("loss", ["squared", "quantile"])
+@pytest.mark.parametrize(("neighbors", "persons"), [case[:2] for case in CASES[::4]])
+def test_a_number_at_a_gaussian_price_loses_no_more_than_is_claimed(
+    monkeypatch, neighbors, persons, loss
+):
+    """As in a search, which has paid for Gaussian noise alone."""
+    monkeypatch.setattr(TwoWayBoosting, "_is_held", True)
+    forest = PrivateForestRegressor(
+        schema=SCHEMA,
+        loss=loss,
+        neighbors=neighbors,
+        max_records_per_group=persons,
+        n_hint=9,
+    )
+    report = replay(forest, *tables(neighbors, persons), common=4)
+    assert report.holds, str(report)
+    assert report.pure_claim == 0
+    assert report.mu > 0

@@ -20,8 +20,8 @@ def tables(neighbors, persons):
     return neighbouring(neighbors, persons, ROWS, Y, other_row=[0.1, 1.0])
 
 
-def gaussian_rest(forest, purse, share):
-    return purse.price(share)
+def gaussian_rest(forest, share, parts):
+    return forest._purse().price(share)
 
 
 def model(neighbors, persons, delta, **options):

@@ -60,7 +60,7 @@ def test_it_is_near_the_target_where_bounds_are_far_too_wide():
     assert np.median(np.abs(np.array(found) - np.median(Y))) < 5.0
 
 
-@pytest.mark.parametrize("high", [1e5, 1e9])
+@pytest.mark.parametrize("high", [1e5, 1e7])
 def test_it_is_as_near_where_bounds_are_absurd(high):
     """The same 20 fits; cells are narrow near zero."""
     schema = Schema(SCHEMA.features, Target(low=-high, high=high))

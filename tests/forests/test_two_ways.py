@@ -9,12 +9,21 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from dpforest import Budget, NumericFeature, PrivateForestClassifier, Schema, Target
+from dpforest import (
+    Budget,
+    NumericFeature,
+    PrivateForestClassifier,
+    PrivateForestRegressor,
+    Schema,
+    Target,
+)
 from dpforest.forests import two_ways
 from dpforest.forests.base import COUNT_SHARE
-from dpforest.forests.boosted_rule import OTHER_WAY
+from dpforest.forests.boosted_ways import OTHER_WAY
+from dpforest.forests.one_number import ONE_NUMBER
 from dpforest.forests.one_rule import CHOICE_SHARE
 from dpforest.forests.purse import Purse
+from dpforest.forests.rule_plan import ONE_RULE
 from dpforest.forests.two_ways import HAIR, Ways
 from dpforest.privacy.accounts.accounting import mu_for, pure_beside
 
@@ -30,12 +39,19 @@ def fitted(n, **options):
     return PrivateForestClassifier(schema=SCHEMA, random_state=0, **options).fit(X, y)
 
 
+def fitted_to_numbers(n, **options):
+    rng = np.random.default_rng(0)
+    X = rng.random((n, 8))
+    schema = Schema(SCHEMA.features, Target(low=0, high=1))
+    return PrivateForestRegressor(schema=schema, random_state=0, **options).fit(X, X[:, 0])
+
+
 def entries(forest):
     return [entry for entry in forest.ledger_.entries if entry.label == OTHER_WAY]
 
 
 def ways_of(epsilon):
-    return Ways.of(Purse(epsilon, DELTA), 8, 2, COUNT_SHARE)
+    return Ways.of(Purse(epsilon, DELTA), ONE_RULE, COUNT_SHARE)
 
 
 def gaussian_delta(epsilon, mu):
@@ -113,6 +129,17 @@ def test_the_ledger_has_the_delta_of_the_other_way(n, alone):
     assert forest.ledger_.delta == DELTA
 
 
+@pytest.mark.parametrize(("n", "alone"), [(60, True), (400, False), (2_000, False)])
+def test_one_number_is_such_a_way_too(n, alone):
+    forest = fitted_to_numbers(n, epsilon=1.0)
+    (entry,) = entries(forest)
+    assert any(entry.cost().epsilon for entry in forest.ledger_.entries) == alone
+    ways = Ways.of(Purse(1.0, DELTA), ONE_NUMBER, COUNT_SHARE)
+    assert entry.cost().delta == ways.delta_aside(forest.n_records_, alone=alone) > 0
+    assert 0.98 < forest.ledger_.epsilon <= 1.0
+    assert forest.ledger_.delta == DELTA
+
+
 @pytest.mark.parametrize(
     "options",
     [{"n_hint": 100}, {"neighbors": "replace_one"}, {"delta": 0.0}, {"n_estimators": 5}],
@@ -120,8 +147,10 @@ def test_the_ledger_has_the_delta_of_the_other_way(n, alone):
 )
 def test_where_the_count_chooses_nothing_nothing_is_set_aside(options):
     assert not entries(fitted(100, **options))
+    assert not entries(fitted_to_numbers(100, **options))
 
 
 def test_a_shared_budget_has_gaussian_ways_only(tmp_path):
     budget = Budget.create(tmp_path / "budget", epsilon=1.0, delta=1e-6, table="t")
-    assert not entries(fitted(100, epsilon=0.5, delta=5e-7, budget=budget))
+    assert not entries(fitted(100, epsilon=0.4, delta=4e-7, budget=budget))
+    assert not entries(fitted_to_numbers(100, epsilon=0.4, delta=4e-7, budget=budget))

@@ -14,7 +14,7 @@ from dpforest.arrays import Values
 from dpforest.export import Described
 from dpforest.export.described import Link
 from dpforest.forests.binning import public_bins
-from dpforest.forests.boosted_base import BoostedForest
+from dpforest.forests.boosted_ways import TwoWayBoosting
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.declared import fitted
 from dpforest.forests.one_number import (
@@ -50,7 +50,7 @@ UNKNOWN = 0.2  # of the declared range: a deviation, where nothing else is known
 NEARER = 0.5  # scores start so far from the median: outwards they are pulled harder than inwards
 
 
-class BoostedRegressor(RegressorMixin, BoostedForest):
+class BoostedRegressor(RegressorMixin, TwoWayBoosting):
     """A boosted forest that predicts numbers; not to be used by itself."""
 
     _least_signals: ClassVar[tuple[float, float]] = (ONE_NUMBER, PURE_NUMBER * ONE_NUMBER)
@@ -81,14 +81,18 @@ class BoostedRegressor(RegressorMixin, BoostedForest):
 
     def _learn_at_once(self, desk: Desk, rng: np.random.Generator, share: Fraction) -> Fraction:
         """One number for all records, by public facts and the noisy number of records."""
-        purse = self._purse()
-        shape = self.n_estimators, self.max_depth, self.learning_rate, self.trees_per_round
-        alone = is_for_one_number(purse, self.n_records_)
-        if not alone or desk.has_weights or set(shape) != {"auto"}:
+        if desk.has_weights or not self._shape_is_free:
+            return share
+        alone = is_for_one_number(self._purse(), self.n_records_)
+        if self._count_chooses(desk):
+            share -= self._set_delta_aside(desk, ONE_NUMBER, alone)
+        if not alone:
             return share
         self._keep_bins(public_bins(self.schema_))
         bounds, asked = self.schema_.target_bounds, self._asked_quantiles()
-        found = release_numbers(desk, bounds, asked or (MEDIAN,), purse, share)
+        quantiles = asked or (MEDIAN,)
+        price = self._all_that_is_left(share, (Fraction(1, len(quantiles)),) * len(quantiles))
+        found = release_numbers(desk, bounds, quantiles, price)
         self._start_at(found, asked)
         self._clipped = True
         flat_line = flat(self._linear_design(), self.encoding_.n_bins, len(found))

@@ -13,7 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from dpforest.forests.boosting import BoostedTrees
-from dpforest.forests.purse import Purse
+from dpforest.forests.purse import Purse, part_of
+from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.number_choice import choose_quantile
 from dpforest.trees.linear import LinearDesign
@@ -35,13 +36,9 @@ def is_for_one_number(purse: Purse, n_records: float) -> bool:
 
 
 def release_numbers(
-    desk: Desk,
-    bounds: tuple[float, float],
-    quantiles: tuple[float, ...],
-    purse: Purse,
-    share: Fraction,
+    desk: Desk, bounds: tuple[float, float], quantiles: tuple[float, ...], price: Price
 ) -> tuple[float, ...]:
-    """Release some quantiles of the target, for the same part of a share of the budget each.
+    """Release some quantiles of the target, for the same part of a price each.
 
     Parameters
     ----------
@@ -50,11 +47,10 @@ def release_numbers(
         The declared bounds of the target.
     quantiles : tuple of float
         From the lowest to the highest.
-    purse : Purse
-    share : Fraction
+    price : Pure or Gaussian
     """
-    price = purse.price(share, among=len(quantiles))
-    found = [choose_quantile(desk, *bounds, quantile, price) for quantile in quantiles]
+    each = part_of(price, Fraction(1, len(quantiles)))
+    found = [choose_quantile(desk, *bounds, quantile, each) for quantile in quantiles]
     return tuple(sorted(found))
 
 

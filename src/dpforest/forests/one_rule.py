@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from dpforest.arrays import Values
 from dpforest.forests.boosting import BoostedTrees
+from dpforest.forests.purse import part_of
 from dpforest.forests.rule_plan import FEW_FEATURES
 from dpforest.losses.logistic import clipped_score
-from dpforest.privacy.accounts.spends import Gaussian, Price, Pure
+from dpforest.privacy.accounts.spends import Price
 from dpforest.privacy.desk import Desk, Released
 from dpforest.privacy.rule_choice import (
     Allowed,
@@ -109,13 +110,6 @@ def do_sums_tell_more(
     scales = Scales.drawn(bins, shares, n_classes, rng)
     saved = count_errors_saved(desk, scales, n_classes, FAR_MORE * n_records, price)
     return bool(saved.values[0] > 0)
-
-
-def part_of(price: Price, share: Fraction) -> Price:
-    """A share of a price: of its epsilon, or of its mu squared."""
-    if isinstance(price, Gaussian):
-        return Gaussian(price.mu * math.sqrt(share))
-    return Pure(price.epsilon * share)
 
 
 def right_share(found: Released, n_classes: int) -> float:

@@ -67,6 +67,13 @@ class Purse:
         return Gaussian(self.total * math.sqrt(share / among))
 
 
+def part_of(price: Price, share: Fraction) -> Price:
+    """A share of a price: of its epsilon, or of its mu squared."""
+    if isinstance(price, Gaussian):
+        return Gaussian(price.mu * math.sqrt(share))
+    return Pure(price.epsilon * share)
+
+
 def has_little_signal(purse: Purse, n_records: float, n_features: int) -> bool:
     """Whether a feature's share of the signal is small: then bins are few and dear."""
     worth = LAPLACE_SIGNAL if purse.pure else 1.0

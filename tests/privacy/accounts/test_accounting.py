@@ -257,8 +257,9 @@ def test_mixture_of_one_kind_is_the_plain_sum():
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1, 10), Fraction(1)])
-def test_a_pure_epsilon_beside_a_gaussian_fits_and_leaves_little(epsilon):
-    mu, shares = 0.15 * mu_for(float(epsilon), 1e-6), (Fraction(9, 10), Fraction(1, 10))
-    found = pure_beside(mu, epsilon, 1e-6, shares)
-    together = mixture_epsilon({share * found: 1 for share in shares}, mu, 1e-6)
+@pytest.mark.parametrize("parts", [(Fraction(9, 10), Fraction(1, 10)), (Fraction(1, 3),) * 3])
+def test_a_pure_epsilon_beside_a_gaussian_fits_and_leaves_little(epsilon, parts):
+    mu = 0.15 * mu_for(float(epsilon), 1e-6)
+    found = pure_beside(mu, epsilon, 1e-6, parts)
+    together = mixture_epsilon({part * found: parts.count(part) for part in parts}, mu, 1e-6)
     assert epsilon * Fraction(999, 1000) < together <= epsilon

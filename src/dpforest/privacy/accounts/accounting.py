@@ -6,6 +6,7 @@ a hair too large, a mu to plan with a hair too small. Proofs are in ``docs/priva
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
@@ -221,7 +222,7 @@ def pure_beside(
     aim = epsilon * (1 - _HAIR)
     best = found = _short(epsilon - Fraction(gaussian_epsilon(mu, delta)))
     for _ in range(_PURE_TRIES):
-        parts = {share * found: 1 for share in shares}
+        parts = Counter(share * found for share in shares)
         spent = Fraction(mixture_epsilon(parts, mu, delta))
         if spent <= epsilon:
             best = found
