@@ -43,32 +43,56 @@ def test_a_number_loses_no_more_than_is_claimed(neighbors, persons, delta, loss,
     assert report.largest_pure_loss > 0
 
 
-@pytest.mark.parametrize("persons", [None, 2])
-@pytest.mark.parametrize("delta", [1e-6, 0.0])
-@pytest.mark.parametrize(
-    ("neighbors", "quantile"), [("add_remove", 0.5), ("add_remove", 0.9), ("replace_one", 0.5)]
-)
-def test_a_number_can_lose_nearly_all_of_its_price(neighbors, persons, delta, quantile):
-    """Most records are low: one more of the high ones deepens the cells above, and no other."""
-    low, high, last = 1_000, {0.5: 30, 0.9: 4}[quantile], persons or 1
-    y = np.array([0.0] * low + [0.999] * (high + last))
-    ids = np.array([*range(low + high), *[low + high] * last]) if persons else None
-    rows, kept = np.zeros((len(y), 1)), low + high
+def apart(neighbors, persons, y, high):
+    """Two tables of these targets; the last person's are high, or low, or not there."""
+    last, kept = persons or 1, len(y)
+    y = np.append(y, np.full(last, high))
+    ids = np.array([*range(kept), *[kept] * last]) if persons else None
+    rows = np.zeros((len(y), 1))
     more = Table(rows, y, ids)
     if neighbors == "add_remove":
-        other = Table(rows[:kept], y[:kept], None if ids is None else ids[:kept])
-    else:
-        other = Table(rows, np.where(np.arange(len(y)) < kept, y, 0.0), ids)
+        return Table(rows[:kept], y[:kept], None if ids is None else ids[:kept]), more
+    return Table(rows, np.append(y[:kept], np.zeros(last)), ids), more
+
+
+@pytest.mark.parametrize("persons", [None, 2])
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
+def test_a_median_can_lose_nearly_all_of_its_price(neighbors, persons, delta):
+    """Most records are low: one more of the high ones deepens the cells above, and no other."""
+    tables = apart(neighbors, persons, np.array([0.0] * 1_000 + [0.999] * 30), 0.999)
     forest = PrivateForestRegressor(
         schema=SCHEMA,
         delta=delta,
-        loss="quantile",
-        quantile=quantile,
+        loss="absolute",
         neighbors=neighbors,
         n_hint=9,
         max_records_per_group=persons,
     )
-    report = replay(forest, other, more, common=kept)
+    report = replay(forest, *tables, common=1_030)
+    assert report.holds, str(report)
+    assert report.largest_pure_loss > 0.9 * report.pure_claim
+
+
+@pytest.mark.parametrize("persons", [None, 2])
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
+def test_a_quantile_can_lose_nearly_all_of_its_price(neighbors, persons, delta):
+    """One record more is one too many for the cells below, and one less too few for those above.
+
+    Twenty are wanted beyond the quantile: 21 lie in the lower part, and none above.
+    """
+    tables = apart(neighbors, persons, np.full(21, 0.05), 0.999)
+    forest = PrivateForestRegressor(
+        schema=SCHEMA,
+        delta=delta,
+        loss="quantile",
+        quantile=0.9,
+        neighbors=neighbors,
+        n_hint=200,
+        max_records_per_group=persons,
+    )
+    report = replay(forest, *tables, common=21)
     assert report.holds, str(report)
     assert report.largest_pure_loss > 0.9 * report.pure_claim
 

@@ -142,3 +142,22 @@ def test_a_coverage_that_makes_no_sense_is_refused(coverage):
     with pytest.raises((ValueError, TypeError), match="coverage must be"):
         model.fit(X, y)
     assert not hasattr(model, "ledger_")
+
+
+@pytest.mark.filterwarnings("ignore::dpforest.LittleSignalWarning")
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+@pytest.mark.parametrize("n", [200, 500, 1_500])
+def test_with_little_signal_intervals_are_wide_rather_than_wrong(delta, n):
+    """Means of twelve fits, of which each may be off by some hundredths by chance."""
+    features = tuple(NumericFeature(name, 0, 1) for name in "abc")
+    schema = Schema(features, Target(low=-10.0, high=10.0))
+    held = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.random((n + 2_000, 3))
+        y = 2.0 * X[:, 0] + np.sin(3.0 * X[:, 1]) + rng.normal(0, 0.5, len(X))
+        model = PrivateIntervalRegressor(schema=schema, delta=delta, random_state=seed)
+        low, high = model.fit(X[:n], y[:n]).predict_interval(X[n:]).T
+        held.append(((low <= y[n:]) & (y[n:] <= high)).mean())
+    assert np.mean(held) > 0.85
+    assert np.min(held) > 0.6

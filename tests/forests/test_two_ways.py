@@ -20,7 +20,7 @@ from dpforest import (
 from dpforest.forests import two_ways
 from dpforest.forests.base import COUNT_SHARE
 from dpforest.forests.boosted_ways import OTHER_WAY
-from dpforest.forests.one_number import ONE_NUMBER
+from dpforest.forests.one_number import most_signal_of_numbers
 from dpforest.forests.one_rule import CHOICE_SHARE
 from dpforest.forests.purse import Purse
 from dpforest.forests.rule_plan import ONE_RULE
@@ -134,7 +134,7 @@ def test_one_number_is_such_a_way_too(n, alone):
     forest = fitted_to_numbers(n, epsilon=1.0)
     (entry,) = entries(forest)
     assert any(entry.cost().epsilon for entry in forest.ledger_.entries) == alone
-    ways = Ways.of(Purse(1.0, DELTA), ONE_NUMBER, COUNT_SHARE)
+    ways = Ways.of(Purse(1.0, DELTA), most_signal_of_numbers(1, pure=False), COUNT_SHARE)
     assert entry.cost().delta == ways.delta_aside(forest.n_records_, alone=alone) > 0
     assert 0.98 < forest.ledger_.epsilon <= 1.0
     assert forest.ledger_.delta == DELTA

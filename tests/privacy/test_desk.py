@@ -33,7 +33,7 @@ from dpforest.privacy.leaves import LeafQuestion, leaf_counts, leaf_labels, leaf
 from dpforest.privacy.mechanisms.draws import Draws
 from dpforest.privacy.mechanisms.strategies import Identity
 from dpforest.privacy.median_splits import choose_median_splits, middle_of_target
-from dpforest.privacy.number_choice import choose_quantile
+from dpforest.privacy.number_choice import choose_median, choose_quantile
 from dpforest.privacy.populations import Cells, OwnLeaves
 from dpforest.privacy.rule_choice import (
     Allowed,
@@ -139,7 +139,8 @@ VERBS = {
         desk, SCALES, 2, Allowed(4.0, 9.0), PRICES[kind]
     ),
     "count_errors_saved": lambda desk, kind: count_errors_saved(desk, SCALES, 2, 4.0, PRICES[kind]),
-    "choose_quantile": lambda desk, kind: choose_quantile(desk, 0.0, 1.0, 0.5, PRICES[kind]),
+    "choose_median": lambda desk, kind: choose_median(desk, 0.0, 1.0, PRICES[kind]),
+    "choose_quantile": lambda desk, kind: choose_quantile(desk, 0.0, 1.0, 0.9, 9.0, PRICES[kind]),
     "class_counts": lambda desk, kind: class_counts(desk, 2, PRICES[kind]),
     "total_weight": lambda desk, kind: total_weight(desk, PRICES[kind]),
     "leaf_counts": lambda desk, kind: leaf_counts(desk, leaves(DISJOINT)),

@@ -38,8 +38,8 @@ def numbers_for_one_record() -> Iterator[None]:
     """A number is chosen by depths that count every record as often as a person may have some."""
     exact = number_choice.depths
 
-    def depths(counts: Any, parts: tuple[int, int]) -> Any:
-        return PERSON * exact(counts, parts)
+    def depths(counts: Any) -> Any:
+        return PERSON * exact(counts)
 
     with patch.object(number_choice, "depths", depths):
         yield

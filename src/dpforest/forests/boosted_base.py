@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +47,6 @@ class BoostedForest(MonotoneBoosting):
     max_sample_weight: float | None = parameter(
         default=None, check=checks.optional(checks.positive)
     )
-
-    _least_signals: ClassVar[tuple[float, float]] = (4.0, 15.0)  # Gaussian, pure
 
     n_records_: float = fitted()
     total_weight_: float = fitted()
@@ -134,11 +132,16 @@ class BoostedForest(MonotoneBoosting):
         return self._purse().price(COUNT_SHARE)
 
     def _worth(self) -> Worth:
-        purse, (gaussian, pure) = self._purse(), self._least_signals
+        purse = self._purse()
+        least = self._least_signal(pure=purse.pure)
         if purse.pure:
-            return super()._worth()._replace(least=pure)
+            return super()._worth()._replace(least=least)
         count_noise = 1.0 / math.sqrt(COUNT_SHARE)
-        return Worth(float(self.delta), purse.total, gaussian, count_noise)
+        return Worth(float(self.delta), purse.total, least, count_noise)
+
+    def _least_signal(self, *, pure: bool) -> float:
+        """With less, a model is unlikely to tell more than one class for all, or the mean."""
+        return 15.0 if pure else 4.0
 
     def _boost(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,9 @@ from dpforest.forests.boosted_ways import TwoWayBoosting
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.forests.declared import fitted
 from dpforest.forests.one_number import (
-    ONE_NUMBER,
-    PURE_NUMBER,
     flat,
     is_for_one_number,
+    most_signal_of_numbers,
     release_numbers,
 )
 from dpforest.forests.plan import NO_TREES, TARGET_SHARE
@@ -47,13 +46,12 @@ FINEST = 0.1  # of a cell of the look: below that nothing is known
 BEYOND = 1.5  # what the look found, residuals may reach
 NEAR_QUANTILES = 0.05  # of the records, those near enough to a quantile to tell of errors
 UNKNOWN = 0.2  # of the declared range: a deviation, where nothing else is known of it
-NEARER = 0.5  # scores start so far from the median: outwards they are pulled harder than inwards
+ALL_THE_WAY = 180.0  # signal: with less, scores of quantiles start where these of all targets lie
+PURE_SIGNAL = 0.09  # what a unit of pure epsilon is worth next to one of mu, for that
 
 
 class BoostedRegressor(RegressorMixin, TwoWayBoosting):
     """A boosted forest that predicts numbers; not to be used by itself."""
-
-    _least_signals: ClassVar[tuple[float, float]] = (ONE_NUMBER, PURE_NUMBER * ONE_NUMBER)
 
     target_center_: Any = fitted()
     target_width_: Any = fitted()
@@ -65,6 +63,15 @@ class BoostedRegressor(RegressorMixin, TwoWayBoosting):
     def _asked_quantiles(self) -> tuple[float, ...]:
         """The quantiles to be learnt, from low to high; none asks for the mean."""
         raise NotImplementedError
+
+    @property
+    def _n_learnt(self) -> int:
+        """Scores that are learnt: of the mean one, of quantiles that of the median too."""
+        return len({*self._asked_quantiles(), MEDIAN})
+
+    def _least_signal(self, *, pure: bool) -> float:
+        """With less the model is one number."""
+        return most_signal_of_numbers(self._n_learnt, pure=pure)
 
     def from_scores(self, scores: NDArray[np.floating[Any]]) -> Values:
         """Turn scores, shape (n_outputs, n), into targets within the declared bounds."""
@@ -83,16 +90,18 @@ class BoostedRegressor(RegressorMixin, TwoWayBoosting):
         """One number for all records, by public facts and the noisy number of records."""
         if desk.has_weights or not self._shape_is_free:
             return share
-        alone = is_for_one_number(self._purse(), self.n_records_)
+        purse, n_learnt = self._purse(), self._n_learnt
+        alone = is_for_one_number(purse, self.n_records_, n_learnt)
         if self._count_chooses(desk):
-            share -= self._set_delta_aside(desk, ONE_NUMBER, alone)
+            most = most_signal_of_numbers(n_learnt, pure=purse.pure)
+            share -= self._set_delta_aside(desk, most, alone)
         if not alone:
             return share
         self._keep_bins(public_bins(self.schema_))
         bounds, asked = self.schema_.target_bounds, self._asked_quantiles()
         quantiles = asked or (MEDIAN,)
         price = self._all_that_is_left(share, (Fraction(1, len(quantiles)),) * len(quantiles))
-        found = release_numbers(desk, bounds, quantiles, price)
+        found = release_numbers(desk, bounds, quantiles, self.n_records_, price)
         self._start_at(found, asked)
         self._clipped = True
         flat_line = flat(self._linear_design(), self.encoding_.n_bins, len(found))
@@ -117,7 +126,8 @@ class BoostedRegressor(RegressorMixin, TwoWayBoosting):
         mean, self.target_deviation_ = look.moments()
         self._furthest = max(look.high - mean, mean - look.low)
         if quantiles := self._asked_quantiles():
-            self._lowered = _pinball(look, {*quantiles, MEDIAN})
+            nearer = _nearer(purse, self.n_records_)
+            self._lowered = _pinball(look, {*quantiles, MEDIAN}, nearer)
             self._near_center = 0.0
         else:
             clipped_at = (PURE_WIDTHS if purse.pure else WIDTHS) * self.target_deviation_
@@ -228,7 +238,24 @@ def _quantiles(loss: Squared | Pinball) -> tuple[float, ...]:
     return loss.quantiles if isinstance(loss, Pinball) else ()
 
 
-def _pinball(look: TargetLook, quantiles: set[float]) -> Pinball:
+def _nearer(purse: Purse, n_records: float) -> float:
+    """How far from the median scores of quantiles start, of the way to theirs of all targets.
+
+    Outwards they are pulled harder than inwards, so they start half-way; with little signal they
+    would not get there, and answers that are too wide are better than those that are too narrow.
+
+    Examples
+    --------
+    >>> [round(_nearer(Purse(1.0, 1e-6), n), 2) for n in (500.0, 1_500.0, 5_000.0)]
+    [1.0, 0.75, 0.5]
+    """
+    if not purse.private:
+        return 0.5
+    signal = n_records * purse.strength * (PURE_SIGNAL if purse.pure else 1.0)
+    return min(max(1.0 - 0.25 * math.log2(max(signal, ALL_THE_WAY) / ALL_THE_WAY), 0.5), 1.0)
+
+
+def _pinball(look: TargetLook, quantiles: set[float], nearer: float) -> Pinball:
     """The loss of some quantiles: where their scores start, and their units, from a look.
 
     Smoothing reaches as far as some of the targets lie, at least part of a cell of the look, and
@@ -243,5 +270,5 @@ def _pinball(look: TargetLook, quantiles: set[float]) -> Pinball:
         reach = 0.5 * (look.quantile(q + near) - look.quantile(q - near))
         reach = max(min(reach, WIDEST * deviation), FINEST * cell)
         widths.append(2.0 * max(q, 1.0 - q) * reach)
-        centers.append(median + NEARER * (look.quantile(q) - median))
+        centers.append(median + nearer * (look.quantile(q) - median))
     return Pinball(ordered, tuple(centers), tuple(widths))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from dpforest.arrays import Integers, Values
@@ -14,16 +12,14 @@ from dpforest.records.statistics import TargetCells
 
 EVEN_CELLS, NEAR_CELLS = 2048, 2048  # of the range, of which one is chosen: even, and near zero
 OCTAVES = 20  # near zero cells halve so often: bounds may be a million times too wide
-FINEST_QUANTILE = 1000  # the largest denominator of a quantile
 MEASURE = 1 << 40  # of all cells together, in the whole numbers of the mechanism
 
 
-def choose_quantile(desk: Desk, low: float, high: float, quantile: float, price: Price) -> float:
-    """The middle of the cell of a range in which a quantile lies, as far as a choice tells.
+def choose_median(desk: Desk, low: float, high: float, price: Price) -> float:
+    """The middle of the cell of a range in which the median lies, as far as a choice tells.
 
     By the exponential mechanism, with `measure` for public weights of public `cells`; the utility
-    of a cell is `depths`. A record more adds something from 0 to D to each of them, where D is the
-    larger part of the quantile.
+    of a cell is `depths`. A record more adds 0 or 1 to each.
 
     Parameters
     ----------
@@ -31,16 +27,42 @@ def choose_quantile(desk: Desk, low: float, high: float, quantile: float, price:
         With a numeric target.
     low, high : float
         Public, or released.
-    quantile : float
-        Above 0 and below 1; 0.5 for the median.
     price : Pure or Gaussian
     """
-    parts = parts_of(quantile)
-    paid = pay_for_choice(desk, "choice of a number", price, sensitivity=max(parts))
+    paid = pay_for_choice(desk, "choice of a number", price, sensitivity=1)
     edges = cells(low, high)
-    utilities = depths(desk.total(TargetCells(edges[1:-1])), parts)
-    chosen = paid.make(desk, utilities, measure(edges))
-    return float(edges[chosen] + (edges[chosen + 1] - edges[chosen]) / 2.0)
+    counts = desk.total(TargetCells(edges[1:-1]))
+    return _middle(edges, paid.make(desk, depths(counts), measure(edges)))
+
+
+def choose_quantile(
+    desk: Desk, low: float, high: float, quantile: float, n_records: float, price: Price
+) -> float:
+    """The same of the cell in which any quantile lies, of a number of records that is released.
+
+    The utility of a cell is `nearness`. A record more adds something from -1 to 1 to each: but for
+    1, which is the same for all and moves no choice, something from 0 to 2. So does a record in the
+    place of another, which is two steps: of two persons the larger has at most as many records as
+    there are pairs of steps.
+
+    Parameters
+    ----------
+    desk, low, high, price
+        As in `choose_median`.
+    quantile : float
+        Above 0 and below 1.
+    n_records : float
+        Noisy, or a public hint.
+    """
+    replaced = desk.ledger.protection.neighbors == "replace_one"
+    paid = pay_for_choice(desk, "choice of a number", price, sensitivity=1 if replaced else 2)
+    edges = cells(low, high)
+    counts = desk.total(TargetCells(edges[1:-1]))
+    return _middle(edges, paid.make(desk, nearness(counts, quantile, n_records), measure(edges)))
+
+
+def _middle(edges: Values, cell: int) -> float:
+    return float(edges[cell] + (edges[cell + 1] - edges[cell]) / 2.0)
 
 
 def cells(low: float, high: float) -> Values:
@@ -52,8 +74,8 @@ def cells(low: float, high: float) -> Values:
     Examples
     --------
     >>> edges = cells(0.0, 1e9)
-    >>> int((edges < 100.0).sum()), int((edges > 1e8).sum())
-    (461, 2070)
+    >>> int((edges < 1e5).sum()), int((edges > 1e8).sum())
+    (688, 2184)
     """
     zero = _zero(low, high)
     sides = [side for side in (high - zero, low - zero) if side]
@@ -68,35 +90,38 @@ def _zero(low: float, high: float) -> float:
     return min(max(0.0, low), high)
 
 
-def parts_of(quantile: float) -> tuple[int, int]:
-    """What a record counts that lies below a cell, and one above: small whole numbers.
-
-    Examples
-    --------
-    >>> parts_of(0.5), parts_of(0.9)
-    ((1, 1), (1, 9))
-    """
-    nearest = Fraction(quantile).limit_denominator(FINEST_QUANTILE)
-    share = min(max(nearest, Fraction(1, FINEST_QUANTILE)), 1 - Fraction(1, FINEST_QUANTILE))
-    return share.denominator - share.numerator, share.numerator
-
-
-def depths(counts: Integers, parts: tuple[int, int]) -> Integers:
+def depths(counts: Integers) -> Integers:
     """How deep each cell lies among the records: the lesser of what lies on either side of it.
 
-    Records in the cell count on both sides. The records up to the cell count the first part each,
-    those from it on the second, so the lesser is largest where the quantile lies. A record more
-    adds its part to one of both, or to each the part of it, and so to the lesser from 0 to the
-    larger part.
+    Records in the cell count on both sides. A record more adds 1 to one of both, or to each, and so
+    0 or 1 to the lesser.
 
     Examples
     --------
-    >>> depths(np.array([1, 1, 2]), (1, 1)).tolist()
+    >>> depths(np.array([1, 1, 2])).tolist()
     [1, 2, 2]
     """
     up_to = np.cumsum(counts)
-    from_here = up_to[-1] - up_to + counts
-    return np.asarray(np.minimum(parts[0] * up_to, parts[1] * from_here))
+    return np.asarray(np.minimum(up_to, up_to[-1] - up_to + counts))
+
+
+def nearness(counts: Integers, quantile: float, n_records: float) -> Integers:
+    """How near each cell lies to a quantile: 0 at the best, less by one for each record further.
+
+    Records up to the cell are counted, or those from it on, whichever the quantile has fewer of. A
+    record more adds 0 or 1 to them, so their distance from what is wanted changes by 1 at most.
+
+    Examples
+    --------
+    >>> nearness(np.array([1, 1, 2, 6]), 0.2, 10.0).tolist()
+    [-1, 0, -2, -8]
+    >>> nearness(np.array([6, 2, 1, 1]), 0.8, 10.0).tolist()
+    [-8, -2, 0, -1]
+    """
+    up_to = np.cumsum(counts)
+    beyond = up_to if quantile < 0.5 else up_to[-1] - up_to + counts
+    wanted = round(min(quantile, 1.0 - quantile) * max(n_records, 0.0))
+    return np.asarray(-np.abs(beyond - wanted))
 
 
 def measure(edges: Values) -> Integers:
