@@ -273,11 +273,18 @@ class PrivateEstimator(NumberedLeaves, ExportedEstimator):
         )
 
     def _number_of_records(self, desk: Desk) -> float:
-        """The public guess of the number of records, or a noisy one that is paid for."""
-        found = float(self.n_hint or max(count(desk, self._price_of_count()), FEWEST_RECORDS))
-        noisy = self.n_hint is None and not desk.count_is_public
-        warn_of_few_records(found, desk.steps, self._worth(), noisy=noisy)
+        """The number of records that plans go by; warns where they are few."""
+        found = self._count_records(desk)
+        self._warn_of_few_records(desk, found)
         return found
+
+    def _count_records(self, desk: Desk) -> float:
+        """The public guess of the number of records, or a noisy one that is paid for."""
+        return float(self.n_hint or max(count(desk, self._price_of_count()), FEWEST_RECORDS))
+
+    def _warn_of_few_records(self, desk: Desk, found: float, weight: float | None = None) -> None:
+        noisy = self.n_hint is None and not desk.count_is_public
+        warn_of_few_records(found, desk.steps, self._worth(), noisy=noisy, weight=weight)
 
     def _worth(self) -> Worth:
         """What the budget is worth to a record."""
