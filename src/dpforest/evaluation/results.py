@@ -69,6 +69,9 @@ class Evaluation:
         This histogram, in the cells of `dpforest.privacy.outcome_cells.residual_edges`.
     scores : Scores
         The noisy histograms of scores behind the figures.
+    model_digest : str
+        Names the model that was measured, if it is one of dpforest's: the same for the fitted
+        model, its files and whoever loads them. A report takes the evaluation of no other.
     """
 
     ledger: Ledger
@@ -92,6 +95,7 @@ class Evaluation:
     residual_quantiles: Curve | None = None
     residual_bound: float | None = None
     residuals: Values | None = None
+    model_digest: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe form of all that applies, the released counts with it."""

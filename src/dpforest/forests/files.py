@@ -32,6 +32,7 @@ from dpforest.forests.provenance import Provenance, digest_of
 
 FORMAT = "dpforest"
 VERSION = 2
+HOW_IT_IS_RUN = ("n_jobs", "verbose")  # parameters that are none of what a model is
 UNREADABLE = (
     zipfile.BadZipFile, zlib.error, KeyError, AttributeError, TypeError, EOFError, OSError,
     NotImplementedError,
@@ -61,8 +62,9 @@ def of_group(group: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[A
 
 
 def content_digest(facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
-    """SHA-256 of what a model is, whenever and wherever it was written."""
-    return digest_of({"facts": facts, "sha256": _checksums(_blobs(arrays))})
+    """SHA-256 of what a model is, whenever and wherever it was written, however it is run."""
+    params = {n: value for n, value in facts["params"].items() if n not in HOW_IT_IS_RUN}
+    return digest_of({"facts": facts | {"params": params}, "sha256": _checksums(_blobs(arrays))})
 
 
 def write_model(path: str | Path, model: SavedModel, *, overwrite: bool = False) -> str:

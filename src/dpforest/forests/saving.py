@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 import dpforest
 from dpforest.exceptions import ModelFileError
 from dpforest.forests.declared import Declared, fitted
-from dpforest.forests.files import SavedModel, read_model, write_model
+from dpforest.forests.files import SavedModel, content_digest, read_model, write_model
 from dpforest.forests.provenance import Provenance
 from dpforest.forests.shown import ShownEstimator
 from dpforest.privacy.accounts.budget import Budget
@@ -132,6 +132,10 @@ class SavedEstimator(Declared, ShownEstimator):
                 f"({type(error).__name__})"
             ) from error
         return model
+
+    def _digest(self) -> str:
+        """The same for the fitted model, its files and whoever loaded them."""
+        return content_digest(self._facts(), self._arrays())
 
     def _facts(self) -> dict[str, Any]:
         """Everything but arrays, as JSON."""

@@ -76,7 +76,7 @@ def _price(model: Ledger, evaluation: Ledger) -> Iterator[Child]:
 
 
 def _unnamed(found: Mapping[str, Any]) -> Html | None:
-    if "model" in found:
+    if "model_digest" in found or "model" in found:
         return None
     told = "The evaluation does not say which model it measured; make sure that it is this one."
     return tag("p", told, class_="small")
