@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from dpforest.evaluation.asking import ask_of_classes, ask_of_numbers
+from dpforest.evaluation.knowing import tell_what_is_known
 from dpforest.evaluation.results import Evaluation
 from dpforest.exceptions import SchemaError
 from dpforest.forests.matrix_predictor import MatrixForestPredictor
@@ -136,7 +137,7 @@ def evaluate(
             has_scores = how["scores"] = hasattr(model, "predict_proba")
             desk = open_class_outcomes(model, X, y, classes, ledger=ledger, draws=draws, **how)
             found = ask_of_classes(desk, encoding, classes, level, has_scores)
-    return replace(found, model_digest=digest)
+    return tell_what_is_known(replace(found, model_digest=digest))
 
 
 def classes_of(model: Any) -> tuple[Category, ...] | None:

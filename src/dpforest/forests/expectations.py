@@ -30,7 +30,7 @@ def warn_of_large_epsilon(epsilon: float) -> None:
             f"exp({epsilon:g}) times as probable with a person as without. Take 1 or less where "
             "you can, and 10 at most; math.inf says that no privacy is wanted",
             WeakGuaranteeWarning,
-            stacklevel=_level_of_caller(),
+            stacklevel=level_of_caller(),
         )
 
 
@@ -70,7 +70,7 @@ def _warn_of_large_delta(delta: float, n_records: float) -> None:
             f"{n_records:.0f}): a model that publishes one record as it is would satisfy it. "
             f"Take a delta far below, such as {_tidy(0.01 / n_records):g}, or 0 for pure epsilon",
             WeakGuaranteeWarning,
-            stacklevel=_level_of_caller(),
+            stacklevel=level_of_caller(),
         )
 
 
@@ -82,11 +82,11 @@ def _warn_of_little_signal(why: str) -> None:
         "larger epsilon, or publish a count instead of a model; 'dpforest plan' says what to "
         "expect, before anything is spent",
         LittleSignalWarning,
-        stacklevel=_level_of_caller(),
+        stacklevel=level_of_caller(),
     )
 
 
-def _level_of_caller() -> int:
+def level_of_caller() -> int:
     """Where a warning points to: the first call from outside of this library."""
     level, frame = 1, inspect.currentframe()
     frame = frame and frame.f_back

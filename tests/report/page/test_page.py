@@ -337,6 +337,16 @@ def test_numbers_have_figures_too():
     assert "Quantiles of the errors" in page.text
 
 
+@pytest.mark.parametrize("facts", [CLASSES, NUMBER], ids=["classes", "number"])
+def test_figures_that_noise_covers_are_not_known(facts):
+    X, y, schema = records(facts)
+    kind = PrivateForestClassifier if facts is CLASSES else PrivateForestRegressor
+    model = kind(schema=schema, n_estimators=8).fit(X, y)
+    found = evaluate(model, X[:20], y[:20], epsilon=0.01)
+    page = read(model.report(evaluation=found))
+    assert "not known 0 to 1" in page.text or "R2 not known" in page.text
+
+
 def test_file_and_budget_are_named_and_the_models_line_is_marked(saved):
     model, file, _, budget = saved
     page = read(load_model(file).report(file=file, budget=budget))
