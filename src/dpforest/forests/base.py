@@ -18,7 +18,7 @@ from dpforest.forests.docstrings import spelled_out
 from dpforest.forests.expectations import Worth, warn_of_few_records, warn_of_large_epsilon
 from dpforest.forests.exporting import ExportedEstimator
 from dpforest.forests.given_targets import check_y
-from dpforest.forests.inner_fits import warn_of_inner_fits
+from dpforest.forests.inner_fits import encoded_labels_explained, warn_of_inner_fits
 from dpforest.forests.leaf_numbers import NumberedLeaves
 from dpforest.forests.spending import SharedBudget, spending, use_of
 from dpforest.privacy.accounts.caps import Cap
@@ -141,7 +141,8 @@ class PrivateEstimator(NumberedLeaves, ExportedEstimator):
         if self.budget is None:
             warn_of_inner_fits(self.epsilon)
         structure, noise = self._seeds(skip=self._trees_to_go_on_from())
-        desk = self._open(X, y, groups, self._draws_of(noise), sample_weight)
+        with encoded_labels_explained(self.schema, y):
+            desk = self._open(X, y, groups, self._draws_of(noise), sample_weight)
         if is_classifier(self):
             self.classes_ = np.array(self.schema_.classes)
         try:

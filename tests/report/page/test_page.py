@@ -26,6 +26,7 @@ from dpforest import (
     RandomDecisionForestClassifier,
     Schema,
     Target,
+    datasets,
     evaluate,
     load_model,
 )
@@ -285,6 +286,19 @@ def test_wide_tables_and_many_categories_stay_small():
     page = read(model.report(evaluation=found))
     assert "1,701 more features" in page.text
     assert "more classes" in page.text
+
+
+def test_equal_releases_share_a_line_of_the_ledger():
+    census = datasets.make_census(6_000, random_state=0)
+    model = PrivateForestClassifier(schema=census.schema, random_state=0).fit(census.X, census.y)
+    labels = [entry.label for entry in model.ledger_.entries]
+    (steps,) = {label for label in labels if label.startswith("linear start")}
+    page = read(model.report())
+    assert labels.count(steps) > 1
+    assert page.text.count(steps) == 1
+    assert f"{labels.count(steps)} times: discrete Gaussian" in page.text
+    shares = re.findall(r"([\d.]+)% of what was spent", page.text)
+    assert sum(map(float, shares)) == pytest.approx(100, abs=0.05 * len(shares))
 
 
 # Importances
