@@ -17,6 +17,7 @@ from dpforest.evaluation.asking import ask_of_classes, ask_of_numbers
 from dpforest.evaluation.knowing import tell_what_is_known
 from dpforest.evaluation.results import Evaluation
 from dpforest.exceptions import SchemaError
+from dpforest.forests.given_targets import refuse_names
 from dpforest.forests.matrix_predictor import MatrixForestPredictor
 from dpforest.forests.saving import SavedEstimator
 from dpforest.privacy.accounts.budget import Budget
@@ -33,6 +34,7 @@ from dpforest.privacy.inference_opening import protection_of
 from dpforest.privacy.outcome_cells import class_cells, residual_cells
 from dpforest.progress import Bar
 from dpforest.schema.categories import Category
+from dpforest.tables.sources import as_source
 
 
 def evaluate(
@@ -115,6 +117,8 @@ def evaluate(
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, such as 0.95, got {level!r}")
     _refuse_batches(model)
+    if as_source(X) is None:
+        refuse_names(y=y, groups=groups)
     digest = _digest_of(model)
     classes = classes_of(model)
     if classes is None:

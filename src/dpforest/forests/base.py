@@ -17,7 +17,7 @@ from dpforest.forests.declared import fitted, one_of, parameter
 from dpforest.forests.docstrings import spelled_out
 from dpforest.forests.expectations import Worth, warn_of_few_records, warn_of_large_epsilon
 from dpforest.forests.exporting import ExportedEstimator
-from dpforest.forests.given_targets import check_y
+from dpforest.forests.given_targets import check_y, refuse_names
 from dpforest.forests.inner_fits import encoded_labels_explained, warn_of_inner_fits
 from dpforest.forests.leaf_numbers import NumberedLeaves
 from dpforest.forests.spending import SharedBudget, spending, use_of
@@ -203,6 +203,7 @@ class PrivateEstimator(NumberedLeaves, ExportedEstimator):
         if continued:
             self._refuse_another_schema(X, y)
         if source is None:
+            refuse_names(y=y, groups=groups, sample_weight=sample_weight)
             validate_data(self, X, skip_check_array=True)
             y = check_y(self, y)
         schema = self.schema_ if continued else self._resolve_schema(X, y)

@@ -208,6 +208,8 @@ def _params_from_json(params: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
         name: math.inf if value == "inf" else value for name, value in params.items()
     }
+    if found["schema"] is not None:
+        found["schema"] = Schema.from_dict(found["schema"])
     if isinstance(found.get("class_weight"), list):
         found["class_weight"] = dict(found["class_weight"])
     return found
