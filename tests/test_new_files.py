@@ -49,5 +49,5 @@ def test_a_budget_names_its_missing_folder(tmp_path):
 
 def test_a_folder_of_the_working_directory_needs_no_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_file("file", b"content", overwrite=False, call="save")
+    write_file("file", b"content", overwrite=False)
     assert (tmp_path / "file").read_bytes() == b"content"

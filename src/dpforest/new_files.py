@@ -14,29 +14,19 @@ def require_folder(path: Path) -> None:
         )
 
 
-def already_there(path: Path, call: str) -> FileExistsError:
+def already_there(path: Path) -> FileExistsError:
     """The error of who would replace a file without having asked for it."""
     return FileExistsError(
-        f"{path} exists and was not overwritten: give another name, or say "
-        f"{call}(path, overwrite=True)"
+        f"{path} exists and was not overwritten: give another name, or say overwrite=True"
     )
 
 
-def write_file(path: str | Path, content: bytes, *, overwrite: bool, call: str) -> None:
-    """Write a file; FileExistsError where there is one, unless it is to be overwritten.
-
-    Parameters
-    ----------
-    path : str or Path
-    content : bytes
-    overwrite : bool
-    call : str
-        The name of the method that writes, for the error.
-    """
+def write_file(path: str | Path, content: bytes, *, overwrite: bool) -> None:
+    """Write a file; FileExistsError where there is one, unless it is to be overwritten."""
     path = Path(path)
     require_folder(path)
     try:
         with path.open("wb" if overwrite else "xb") as file:
             file.write(content)
     except FileExistsError:
-        raise already_there(path, call) from None
+        raise already_there(path) from None

@@ -33,7 +33,7 @@ class ExportedEstimator(ExplainedEstimator):
         check_is_fitted(self)
         model = to_onnx(self._described())
         if path is not None:
-            write_file(path, model.SerializeToString(), overwrite=overwrite, call="to_onnx")
+            write_file(path, model.SerializeToString(), overwrite=overwrite)
         return model
 
     def to_json(self, path: str | Path | None = None, *, overwrite: bool = False) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class ExportedEstimator(ExplainedEstimator):
         guarantee = self.ledger_.explain().splitlines()[0]
         entry = to_json(self._described(), type(self).__name__, guarantee)
         if path is not None:
-            write_file(path, json.dumps(entry).encode(), overwrite=overwrite, call="to_json")
+            write_file(path, json.dumps(entry).encode(), overwrite=overwrite)
         return entry
 
     def _described(self) -> Described:

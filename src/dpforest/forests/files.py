@@ -113,7 +113,7 @@ def _give_new_name(unfinished: Path, path: Path) -> None:
             path.open("x").close()
             unfinished.replace(path)
     except FileExistsError:
-        raise already_there(path, "save") from None
+        raise already_there(path) from None
 
 
 def read_model(path: str | Path) -> SavedModel:

@@ -30,7 +30,7 @@ class Report:
         overwrite : bool, default=False
             Replace a file that is there; FileExistsError otherwise.
         """
-        write_file(path, self.html.encode(), overwrite=overwrite, call="save")
+        write_file(path, self.html.encode(), overwrite=overwrite)
 
     def __repr__(self) -> str:
         """Short: the page itself is long."""
