@@ -350,11 +350,11 @@ def test_a_file_is_overwritten_only_when_asked(saved, census):
 def test_a_loaded_model_has_a_schema_and_is_the_same_model(census, tmp_path):
     """However its schema was declared; a file whose parameters spell it otherwise is no other."""
     declared = census.schema.to_dict()
-    terse = {**declared, "features": [dict(each) for each in declared["features"]]}
-    for each in terse["features"]:
-        if each.get("integer") is False:
-            del each["integer"]
-    for number, schema in enumerate((census.schema, terse)):
+    otherwise = {**declared, "features": [dict(each) for each in declared["features"]]}
+    for each in otherwise["features"]:
+        if each["kind"] == "numeric":
+            each["low"] = float(each["low"])
+    for number, schema in enumerate((census.schema, otherwise)):
         path = tmp_path / f"{number}.dpforest"
         forest = RandomDecisionForestClassifier(schema=schema, n_estimators=3, max_depth=3)
         forest.fit(census.X, census.y).save(path)
