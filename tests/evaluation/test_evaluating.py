@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+import warnings
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from dpforest import (
     Budget,
     BudgetExceededError,
     Ledger,
+    LittleSignalWarning,
     MatrixForestPredictor,
     PrivateForestClassifier,
     PrivateForestRegressor,
@@ -22,6 +25,7 @@ from dpforest import (
     datasets,
     evaluate,
 )
+from dpforest.evaluation.figures import Figure
 from dpforest.evaluation.scores import MIDDLES
 from dpforest.privacy.outcome_cells import SCORE_EDGES
 
@@ -156,6 +160,74 @@ def test_where_nothing_stands_out_the_interval_says_so():
     found = evaluate(BINARY, X[:5], TWO[:5], epsilon=0.01, random_state=0)
     for figure in (found.accuracy, found.auc):
         assert (figure.low, figure.high) == (0.0, 1.0)
+
+
+def warned_evaluation(*given, **options):
+    """An evaluation, and the texts of its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = evaluate(*given, random_state=0, **options)
+    assert all((w.category, w.filename) == (LittleSignalWarning, __file__) for w in caught)
+    return found, [str(w.message) for w in caught]
+
+
+HEADLINES = ("accuracy", "auc", "log_loss", "brier", "r2", "mse", "mae")
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "options"),
+    [(BINARY, TWO, {}), (SEVERAL, MORE, {}), (LINE, NUMBER, {"bounds": (-8, 8)})],
+    ids=["two classes", "several", "numbers"],
+)
+def test_what_the_noise_covers_has_no_value(model, y, options):
+    """Not a value that looks known: nan, None in JSON, "not known" in print, and one warning."""
+    found, texts = warned_evaluation(model, X[:30], y[:30], epsilon=0.01, **options)
+    written, told = found.to_dict(), str(found).splitlines()
+    for name in HEADLINES:
+        figure = getattr(found, name)
+        if figure is not None:
+            assert math.isnan(figure.value)
+            assert written[name]["value"] is None
+            assert figure.high > figure.low
+    for parts in ("precision", "recall", "f1"):
+        if parts in written:
+            # Now and then, as the level allows, the noise of a class stands out by itself.
+            assert written[parts]["value"].count(None) >= len(written[parts]["value"]) - 1
+    if found.calibration is not None:
+        assert written["calibration"]["error"] == {"value": None, "low": 0.0, "high": 1.0}
+        assert found.roc == {}
+    assert sum("not known (" in line for line in told) >= len(told) - 5
+    (text,) = texts
+    assert "With epsilon = 0.01" in text
+    json.dumps(written, allow_nan=False)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_as_many_records_as_the_warning_says_will_do(seed):
+    """Then figures are within a tenth or so (records are a sample as well); not with a tenth."""
+    _, (text,) = warned_evaluation(BINARY, X[:30], TWO[:30], epsilon=0.2)
+    parts = re.findall(r"([\d,]+) (?:records|of each)", text)
+    total, each = (int(number.replace(",", "")) for number in parts)
+    rng = np.random.default_rng(seed)
+    for part, near in ((1.0, True), (0.1, False)):
+        for name, n in (("accuracy", total // 2), ("auc", each)):
+            of_each = [rng.choice(np.flatnonzero(c == TWO), int(part * n)) for c in ("yes", "no")]
+            rows = np.concatenate(of_each)
+            found = evaluate(BINARY, X[rows], TWO[rows], epsilon=0.2, random_state=seed + 1)
+            figure = getattr(found, name)
+            assert ((figure.high - figure.low) / 2 < 0.15) == near
+
+
+def test_enough_records_need_no_warning():
+    assert warned_evaluation(BINARY, X, TWO, epsilon=1.0)[1] == []
+    assert warned_evaluation(BINARY, X[:3], TWO[:3], epsilon=math.inf)[1] == []
+
+
+def test_an_interval_of_nearly_all_that_can_be_says_nothing():
+    told = Figure(np.array([0.5, 0.5]), np.array([0.01, 0.1]), np.array([0.99, 0.9]))
+    assert np.isnan(told.if_known((0.0, 1.0)).value).tolist() == [True, False]
+    assert math.isnan(Figure(-3.0, -math.inf, 1.0).if_known((0.0, 1.0)).value)
+    assert Figure(-3.0, -9.0, 0.1).if_known((0.0, 1.0)).value == -3.0
 
 
 def test_a_class_too_small_to_see_widens_the_area_and_does_not_spoil_it():

@@ -83,6 +83,10 @@ def test_bad_questions_are_refused():
     ]:
         with pytest.raises(ValueError, match=message):
             tune_threshold(result, **options)
+    nothing = evaluate(MODEL, X[:30], Y[:30], epsilon=0.01)
+    for options in ({"cost": (1, 4)}, {"recall": 0.8}):
+        with pytest.raises(ValueError, match="the noise of the evaluation covers"):
+            tune_threshold(nothing, **options)
     three = LogisticRegression().fit(X, Y + (X[:, 1] > 1))
     with pytest.raises(ValueError, match="two classes"):
         tune_threshold(evaluate(three, X, Y, epsilon=1.0), recall=0.5)

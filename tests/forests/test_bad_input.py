@@ -1,6 +1,7 @@
 """Bad input gets a clear error that names the field and the remedy, before anything is spent."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,9 +9,13 @@ import pytest
 from dpforest import (
     CategoricalFeature,
     NumericFeature,
+    ParquetTable,
+    PrivateForestClassifier,
     RandomDecisionForestClassifier,
     Schema,
+    SchemaError,
     Target,
+    evaluate,
 )
 
 pd = pytest.importorskip("pandas")
@@ -120,6 +125,26 @@ def test_odd_values_follow_the_documented_rules():
     assert forest.leaf_values_.sum() == 9
     clipped = table(age=[0.0, 120.0, math.nan], town=["a", "unseen too", None])
     np.testing.assert_array_equal(forest.predict_proba(odd), forest.predict_proba(clipped))
+
+
+@pytest.mark.parametrize("what", ["y", "groups", "sample_weight"])
+def test_a_name_beside_a_table_in_memory_is_said_to_go_with_sources(what):
+    options = {"max_records_per_group": 2} if what == "groups" else {"max_sample_weight": 1.0}
+    forest = PrivateForestClassifier(schema=SCHEMA, **options)
+    given = {"y": GOOD_Y, what: "ill"}
+    with pytest.raises(SchemaError, match=f"{what} is 'ill', but names of columns go with"):
+        forest.fit(table(ill=GOOD_Y), **given)
+
+
+def test_score_says_where_names_and_sources_go(tmp_path):
+    forest = RandomDecisionForestClassifier(schema=SCHEMA, n_estimators=3, max_depth=2)
+    forest.fit(table(), GOOD_Y)
+    table(ill=GOOD_Y).to_parquet(tmp_path / "table.parquet")
+    with pytest.raises(TypeError, match=r"dpforest\.evaluate measures sources"):
+        forest.score(ParquetTable(tmp_path / "table.parquet"), "ill")
+    for measure in (forest.score, partial(evaluate, forest, epsilon=1.0)):
+        with pytest.raises(SchemaError, match="names of columns go with"):
+            measure(table(), "ill")
 
 
 def test_a_question_is_checked_too():

@@ -110,7 +110,11 @@ def test_explanations_speak_of_both_ends():
     parts = model.contributions(X[:20])
     inside = np.sort(np.clip(parts.scores, -10, 20), axis=1)
     np.testing.assert_allclose(inside[:, ::2], model.predict_interval(X[:20]), atol=1e-3)
-    assert "x2 = " in parts.sentence(0, output=2)
+    for place, end in enumerate(("lower end", "median", "upper end")):
+        told = parts.sentence(0, end)
+        assert told.startswith(f"The {end} of y is {parts.scores[0, place]:.2f}"[:-1])
+        assert "x2 = " in told
+    assert parts.sentence(0) == parts.sentence(0, "median")
     effect = feature_effect(model, "x2")
     rises = effect.answers[-1] - effect.answers[0]
     assert rises[0] < -0.5 < 0.5 < rises[2]

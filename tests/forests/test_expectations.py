@@ -57,6 +57,30 @@ def test_persons_and_replaced_records_take_of_the_signal():
     assert replaced[0] == {LittleSignalWarning}
 
 
+@pytest.mark.parametrize("schema", [CLASSES, NUMBER], ids=["classifier", "regressor"])
+@pytest.mark.parametrize("known", [{}, {"n_hint": 4_000}], ids=["counted", "declared"])
+def test_weights_far_below_their_bound_are_little_signal(schema, known):
+    """Noise is made for the largest weight: what counts is their sum, not the number of records."""
+    kind = PrivateForestClassifier if schema is CLASSES else PrivateForestRegressor
+    rows = np.random.default_rng(1).random((4_000, 1))
+    y = (rows[:, 0] > 0.5).astype(int)
+
+    def texts(most, epsilon=1.0):
+        forest = kind(schema=schema, max_sample_weight=most, epsilon=epsilon, random_state=0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            forest.set_params(n_estimators=2, **known).fit(rows, y, sample_weight=np.ones(4_000))
+        assert {w.category for w in caught} <= {LittleSignalWarning}
+        return [str(w.message) for w in caught]
+
+    assert texts(most=1.0) == []
+    (text,) = texts(most=1_000.0)
+    assert "times max_sample_weight" in text
+    # Once, where there are few records and little weight.
+    (text,) = texts(most=1_000.0, epsilon=0.0005)
+    assert "few records" in text
+
+
 @pytest.mark.parametrize("epsilon", [10.5, 1e6])
 def test_a_large_epsilon_promises_next_to_nothing(epsilon):
     kinds, text = warned(PrivateForestClassifier(schema=CLASSES), epsilon=epsilon)

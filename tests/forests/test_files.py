@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import dpforest
 from dpforest import (
@@ -344,6 +345,26 @@ def test_a_file_is_overwritten_only_when_asked(saved, census):
     forest.save(path, overwrite=True)
     load_model(path)
     assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_loaded_model_has_a_schema_and_is_the_same_model(census, tmp_path):
+    """However its schema was declared; a file whose parameters spell it otherwise is no other."""
+    declared = census.schema.to_dict()
+    otherwise = {**declared, "features": [dict(each) for each in declared["features"]]}
+    for each in otherwise["features"]:
+        if each["kind"] == "numeric":
+            each["low"] = float(each["low"])
+    for number, schema in enumerate((census.schema, otherwise)):
+        path = tmp_path / f"{number}.dpforest"
+        forest = RandomDecisionForestClassifier(schema=schema, n_estimators=3, max_depth=3)
+        forest.fit(census.X, census.y).save(path)
+        again = load_model(path)
+        assert isinstance(again.schema, Schema)
+        assert again.schema == again.schema_ == forest.schema_
+        assert again._digest() == forest._digest()
+        assert clone(again).schema == again.schema
+        forest.report(file=path)
+        again.report(file=path)
 
 
 @pytest.mark.parametrize("links", [True, False])

@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, LabelEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from benchmarks.pages import ROOT
@@ -21,6 +27,9 @@ from dpforest import (
     PrivateForestRegressor,
     PrivateIntervalRegressor,
     RandomDecisionForestClassifier,
+    Schema,
+    SchemaError,
+    Target,
     datasets,
 )
 
@@ -94,6 +103,29 @@ def test_model_selection_and_pipelines_work(census):
     assert search.best_params_["max_depth"] in (2, 4)
     pipeline = make_pipeline(FunctionTransformer(), forest).fit(census.X, census.y)
     assert pipeline.predict(census.X).shape == (1_500,)
+
+
+@pytest.mark.filterwarnings("ignore::dpforest.InnerFitsWarning")
+def test_labels_that_scikit_learn_has_encoded_are_said_to_be(census):
+    """Adding 0 and 1 to the classes would be the wrong thing to do."""
+    forest = RandomDecisionForestClassifier(schema=census.schema, epsilon=5.0, random_state=0)
+
+    def probabilities(X, y, model=forest):
+        return cross_val_predict(model, X, y, cv=2, method="predict_proba")
+
+    for model in (forest, clone(forest).set_params(schema=census.schema.to_dict())):
+        with pytest.raises(SchemaError, match="has encoded the labels") as caught:
+            probabilities(census.X, census.y, model)
+        assert "declare the classes 0 to K - 1" in str(caught.value)
+    # The advice holds; and what scikit-learn has not encoded is refused as ever.
+    numbers = Schema(census.schema.features, Target("income", classes=(0, 1)))
+    codes = LabelEncoder().fit_transform(census.y)
+    told = probabilities(census.X, codes, clone(forest).set_params(schema=numbers))
+    assert told.shape == (1_500, 2)
+    with pytest.raises(SchemaError, match="not among the declared classes"):
+        forest.fit(census.X, codes)
+    with pytest.raises(SchemaError, match="not among the declared classes"):
+        cross_val_score(forest, census.X, np.where(codes == 1, "rich", "poor"), error_score="raise")
 
 
 @pytest.mark.filterwarnings("ignore::dpforest.InnerFitsWarning")

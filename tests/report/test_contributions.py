@@ -3,11 +3,13 @@
 import itertools
 import math
 import sys
+from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 
+from dpforest import Target
 from dpforest.forests.boosting import BoostedTrees
 from dpforest.report import contributions, plot_contributions
 from dpforest.report.contributions import shapley_values
@@ -89,10 +91,36 @@ def test_a_sentence_names_what_moved_the_score_most():
     parts = contributions(model, X[:5])
     first = parts.names[np.abs(parts.values[2]).argmax()]
     sentence = parts.sentence(2)
-    assert sentence.startswith(f"The score is {parts.scores[2]:.2f}, where {parts.mean:.2f}")
-    assert sentence.split(": ")[1].startswith(first)
-    three = contributions(fitted("three"), X[:5])
-    assert three.sentence(0, output=1) != three.sentence(0, output=2)
+    label = model.predict(X[:5])[2]
+    score = f"score of yes is {parts.scores[2]:.2f}, where {parts.mean:.2f} is the mean: {first}"
+    assert sentence.startswith(f"{label} is predicted: the {score}")
+    assert parts.sentence(2, "yes").startswith(f"The {score}")
+    # One score of two classes: the other one's is the opposite.
+    assert parts.sentence(2, "no").startswith(f"The score of no is {-parts.scores[2]:.2f}")
+
+
+def test_a_sentence_is_about_the_predicted_class_and_names_it():
+    model = fitted("three")
+    X, _ = table(TARGETS["three"])
+    parts, labels = contributions(model, X), model.predict(X)
+    assert len(set(labels)) > 1
+    for record, label in enumerate(labels[:40]):
+        score = parts.scores[record, list("abc").index(label)]
+        start = f"{label} is predicted: the score of {label} is {score:.2f}"
+        assert parts.sentence(record).startswith(start)
+    assert parts.sentence(0, "b").startswith(f"The score of b is {parts.scores[0, 1]:.2f}")
+    with pytest.raises(ValueError, match=r"output is 'couple', expected one of \['a', 'b', 'c'\]"):
+        parts.sentence(0, "couple")
+
+
+def test_a_sentence_of_a_number_names_the_target_and_holds_it_to_its_bounds():
+    model = fitted("number")
+    X, _ = table(TARGETS["number"])
+    parts, told = contributions(model, X), model.predict(X)
+    assert parts.sentence(0).startswith(f"size is {parts.scores[0]:.3f}, where {parts.mean:.3f} is")
+    below = replace(parts, target=Target("size", low=3, high=5))
+    assert told[0] < 3
+    assert "(3.000 within its bounds)" in below.sentence(0)
 
 
 def test_shap_gets_its_own_object(monkeypatch):
@@ -110,7 +138,7 @@ def test_shap_gets_its_own_object(monkeypatch):
 
 def test_contributions_are_drawn():
     parts = contributions(fitted("three"), table(TARGETS["three"])[0][:5])
-    ax = plot_contributions(parts, 1, output=2)
+    ax = plot_contributions(parts, 1, output="c")
     widths = [bar.get_width() for bar in ax.patches]
     assert sorted(map(abs, widths)) == list(map(abs, widths))
     assert np.isclose(sum(widths) + parts.mean[2], parts.scores[1, 2])

@@ -24,7 +24,6 @@ from dpforest.cli.commands import (
     app,
 )
 from dpforest.cli.csv_layout import Asked
-from dpforest.forests.files import read_model
 from dpforest.forests.saving import load_model
 from dpforest.progress import Bar
 
@@ -87,9 +86,7 @@ def evaluate(
         budget=budget,
         random_state=random_state,
     )
-    # The model by its digest: a report takes the evaluation of no other.
-    measured = {"model": read_model(model).digest} | found.to_dict()
-    written = json.dumps(measured, indent=2, ensure_ascii=False)
+    written = json.dumps(found.to_dict(), indent=2, ensure_ascii=False)
     # Printed first: what is paid for must not be lost to a full disk.
     typer.echo(written if as_json else f"{found}\n\n{found.ledger.explain()}")
     if output is not None:

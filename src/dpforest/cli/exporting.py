@@ -27,5 +27,5 @@ def export(
     forest = load_model(model)
     assert isinstance(forest, ExportedEstimator)
     write = forest.to_onnx if form == "onnx" else forest.to_json
-    write(output)
+    write(output, overwrite=force)
     answer({"saved": str(output), "format": form}, f"saved to {output}", as_json)

@@ -35,7 +35,7 @@ PHRASES = (
         "a budget is an account and is never overwritten, so give another name",
     ),
     ("models are written by model.save(path)", "'dpforest fit' saves models"),
-    ("or say save(path, overwrite=True)", "or --force to overwrite it"),
+    ("or say overwrite=True", "or --force to overwrite it"),
     (
         "or types='frame' where those of the frame are public",
         "or --types frame where those of a Parquet file are public",

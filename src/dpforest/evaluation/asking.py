@@ -82,11 +82,12 @@ def _with_scores(result: Evaluation, found: dict[str, Counted]) -> Evaluation:
         table = scores.Scores.of_two(found["own"])
     else:
         table = scores.Scores(found["own"], found["other"], len(classes) - 1)
+    curves = {classes[c]: scores.roc(table, c, width) for c in table.looked_at}
     return replace(
         result,
         scores=table,
         auc=scores.area(table, width),
-        roc={classes[c]: scores.roc(table, c, width) for c in table.looked_at},
+        roc={label: curve for label, curve in curves.items() if curve is not None},
         calibration=scores.calibration(table, width),
         log_loss=scores.log_loss(table, width),
         brier=scores.brier(table, width),

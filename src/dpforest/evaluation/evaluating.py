@@ -5,16 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from dpforest.evaluation.asking import ask_of_classes, ask_of_numbers
+from dpforest.evaluation.knowing import tell_what_is_known
 from dpforest.evaluation.results import Evaluation
 from dpforest.exceptions import SchemaError
+from dpforest.forests.given_targets import refuse_names
 from dpforest.forests.matrix_predictor import MatrixForestPredictor
+from dpforest.forests.saving import SavedEstimator
 from dpforest.privacy.accounts.budget import Budget
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.protection import Neighbors
@@ -29,6 +34,7 @@ from dpforest.privacy.inference_opening import protection_of
 from dpforest.privacy.outcome_cells import class_cells, residual_cells
 from dpforest.progress import Bar
 from dpforest.schema.categories import Category
+from dpforest.tables.sources import as_source
 
 
 def evaluate(
@@ -111,6 +117,9 @@ def evaluate(
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, such as 0.95, got {level!r}")
     _refuse_batches(model)
+    if as_source(X) is None:
+        refuse_names(y=y, groups=groups)
+    digest = _digest_of(model)
     classes = classes_of(model)
     if classes is None:
         bounds = bounds_of(model, bounds)
@@ -126,11 +135,13 @@ def evaluate(
     with _spending(ledger), Bar("evaluating"):
         if bounds is not None:
             desk = open_number_outcomes(model, X, y, bounds, ledger=ledger, draws=draws, **how)
-            return ask_of_numbers(desk, encoding, bounds, level)
-        assert classes is not None
-        has_scores = how["scores"] = hasattr(model, "predict_proba")
-        desk = open_class_outcomes(model, X, y, classes, ledger=ledger, draws=draws, **how)
-        return ask_of_classes(desk, encoding, classes, level, has_scores)
+            found = ask_of_numbers(desk, encoding, bounds, level)
+        else:
+            assert classes is not None
+            has_scores = how["scores"] = hasattr(model, "predict_proba")
+            desk = open_class_outcomes(model, X, y, classes, ledger=ledger, draws=draws, **how)
+            found = ask_of_classes(desk, encoding, classes, level, has_scores)
+    return tell_what_is_known(replace(found, model_digest=digest))
 
 
 def classes_of(model: Any) -> tuple[Category, ...] | None:
@@ -169,6 +180,14 @@ def _refuse_batches(model: Any) -> None:
             "a MatrixForestPredictor answers batches, so what it says of a record depends on the "
             "others: evaluate a MatrixForestClassifier instead"
         )
+
+
+def _digest_of(model: Any) -> str | None:
+    """What names a model of dpforest; other libraries' have no such name."""
+    if not isinstance(model, SavedEstimator):
+        return None
+    check_is_fitted(model)
+    return model._digest()
 
 
 @contextmanager

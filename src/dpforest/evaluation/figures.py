@@ -18,6 +18,7 @@ from scipy.special import ndtri
 from dpforest.arrays import Values
 
 UNIT = (0.0, 1.0)
+NEARLY_ALL = 0.95  # of a range: an interval as wide says nothing
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,14 @@ class Figure:
     Parameters
     ----------
     value, low, high : float or ndarray
+        The value is nan where the noise covers it.
 
     Examples
     --------
     >>> print(Figure(0.81, 0.79, 0.83))
     0.8100 (0.7900 to 0.8300)
+    >>> print(Figure(math.nan, 0.0, 1.0))
+    not known (0.0000 to 1.0000)
     """
 
     value: Any
@@ -42,19 +46,22 @@ class Figure:
         """The value and, in brackets, the interval."""
         if np.ndim(self.value):
             return "; ".join(str(self[i]) for i in range(len(self.value)))
-        return f"{self.value:.4f} ({self.low:.4f} to {self.high:.4f})"
+        value = "not known" if math.isnan(self.value) else f"{self.value:.4f}"
+        return f"{value} ({self.low:.4f} to {self.high:.4f})"
 
     def __getitem__(self, place: Any) -> Figure:
         """The figure at a place of arrays."""
         return Figure(*(_plain(part[place]) for part in (self.value, self.low, self.high)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe form; None where there is no bound."""
-        parts = {"value": self.value, "low": self.low, "high": self.high}
-        return {
-            name: np.asarray(part).tolist() if np.all(np.isfinite(part)) else None
-            for name, part in parts.items()
-        }
+        """Return a JSON-safe form; None where a value is not known, or there is no bound."""
+        return {name: _written(part) for name, part in vars(self).items()}
+
+    def if_known(self, within: tuple[float, float]) -> Figure:
+        """Without a value where the interval covers nearly all of this range."""
+        covered = np.minimum(self.high, within[1]) - np.maximum(self.low, within[0])
+        unknown = covered >= NEARLY_ALL * (within[1] - within[0])
+        return Figure(_plain(np.where(unknown, math.nan, self.value)), self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,7 @@ class Curve:
     Parameters
     ----------
     x, y, low, high : ndarray
+        ``y`` is nan where the noise covers it.
     """
 
     x: Values
@@ -72,8 +80,8 @@ class Curve:
     high: Values
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-safe form."""
-        return {name: np.asarray(part).tolist() for name, part in vars(self).items()}
+        """Return a JSON-safe form; None where a value is not known."""
+        return {name: _written(part) for name, part in vars(self).items()}
 
 
 class Level(NamedTuple):
@@ -126,8 +134,8 @@ class Counted(NamedTuple):
         """The mean of ``weights`` over the last axis, the counts being how often each comes.
 
         ``cells`` says how many noisy counts went into each, ``times`` how often each record. Where
-        the total does not stand out of its noise nothing is known, and the interval is as wide as
-        the limits.
+        the total does not stand out of its noise nothing is known: no value, and the interval is as
+        wide as the limits.
         """
         cells = np.broadcast_to(cells * np.square(times), self.counts.shape)
         total = self.counts.sum(axis=-1)
@@ -139,7 +147,7 @@ class Counted(NamedTuple):
         sampling = self.alike * (lever * times * self.counts).sum(axis=-1)
         found = level.around(mean, sampling, (lever * cells).sum(axis=-1) * self.noise, limits)
         return Figure(
-            _plain(np.where(known, found.value, np.clip(mean, *limits))),
+            _plain(np.where(known, found.value, math.nan)),
             _plain(np.where(known, found.low, limits[0])),
             _plain(np.where(known, found.high, limits[1])),
         )
@@ -156,6 +164,13 @@ def share(
     both = of._replace(counts=np.stack([part, rest], axis=-1))
     weights, often = np.array([1.0, 0.0]), np.array([1.0, times])
     return both.mean(weights, level, cells=np.stack(numbers, axis=-1), times=often)
+
+
+def _written(part: Any) -> Any:
+    """A number, or a list of them, as JSON has them: None in the place of nan and infinity."""
+    written = np.array(part, object)
+    written[~np.isfinite(part)] = None
+    return written.tolist()
 
 
 def _plain(number: Any) -> Any:

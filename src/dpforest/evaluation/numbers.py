@@ -49,7 +49,7 @@ def mean_error(sums: Sums, level: Level) -> Figure:
     """The mean absolute error; errors above ``most`` count as ``most``."""
     n, errors, squares = sums.values[:3]
     if not _is_known(sums, level):
-        return Figure(_clip(errors / max(n, 1.0)) * sums.most, 0.0, sums.most)
+        return Figure(math.nan, 0.0, sums.most)
     mean, square = _clip(errors / n), _clip(squares / n)
     sampling = sums.alike * max(square - mean**2, 0.0) / n
     found = level.around(mean, sampling, sums.noise * (1 + mean**2) / n**2, (0.0, 1.0))
@@ -60,7 +60,7 @@ def squared_error(sums: Sums, histogram: Values, level: Level) -> Figure:
     """The mean squared error; errors above ``most`` count as ``most``."""
     n, _, squares = sums.values[:3]
     if not _is_known(sums, level):
-        return Figure(_clip(squares / max(n, 1.0)) * sums.most**2, 0.0, sums.most**2)
+        return Figure(math.nan, 0.0, sums.most**2)
     mean = _clip(squares / n)
     sampling = sums.alike * max(_fourth_moment(sums, histogram, mean) - mean**2, 0.0) / n
     found = level.around(mean, sampling, sums.noise * (1 + mean**2) / n**2, (0.0, 1.0))
@@ -75,7 +75,7 @@ def r2(sums: Sums, mse: Figure, level: Level) -> Figure:
     """
     n, places, squares = sums.values[0], sums.values[3], sums.values[4]
     if not _is_known(sums, level):
-        return Figure(0.0, -math.inf, 1.0)
+        return Figure(math.nan, -math.inf, 1.0)
     mean, square = float(np.clip(places / n, -1, 1)), _clip(squares / n)
     variance = square - mean**2
     # With |place| <= 1 its fourth moment is at most the second: Var((place - mean)^2) is bounded.
@@ -83,7 +83,7 @@ def r2(sums: Sums, mse: Figure, level: Level) -> Figure:
     noise = sums.noise * (1 + 4 * mean**2 + (square - 2 * mean**2) ** 2) / n**2
     spread = _scaled(level.around(variance, sampling, noise, (0.0, 1.0)), sums.half**2)
     if spread.low <= 0:
-        return Figure(0.0, -math.inf, 1.0)
+        return Figure(math.nan, -math.inf, 1.0)
     value = 1 - mse.value / spread.value
     return Figure(value, 1 - mse.high / spread.low, min(1 - mse.low / spread.high, 1.0))
 
@@ -109,8 +109,10 @@ def residual_quantiles(
     last = len(edges) - 1
     first = np.searchsorted(np.maximum.accumulate(band.high), PROBABILITIES) - 1
     latest = np.searchsorted(np.maximum.accumulate(band.low), PROBABILITIES)
-    low, high = edges[np.maximum(first, 0)], edges[np.minimum(latest, last)]
-    return Curve(PROBABILITIES.copy(), value, np.minimum(low, value), np.maximum(high, value))
+    low = np.minimum(edges[np.maximum(first, 0)], value)
+    high = np.maximum(edges[np.minimum(latest, last)], value)
+    known = Figure(value, low, high).if_known((float(edges[0]), float(edges[-1])))
+    return Curve(PROBABILITIES.copy(), known.value, low, high)
 
 
 def _first_at(rising: Values, edges: Values, probability: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from dpforest.evaluation.figures import Curve
@@ -29,7 +30,8 @@ def plot_roc(evaluation: Evaluation, ax: Any = None) -> Any:
     for label, curve in evaluation.roc.items():
         _draw(ax, curve, str(label))
     _finish(ax, "false positive rate", "true positive rate")
-    ax.set_title(f"area {evaluation.auc.value:.3f}")
+    area = evaluation.auc.value
+    ax.set_title("area not known" if math.isnan(area) else f"area {area:.3f}")
     return ax
 
 

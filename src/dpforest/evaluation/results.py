@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -13,7 +14,7 @@ from dpforest.evaluation.scores import Calibration, Scores
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.schema.categories import Category
 
-_HEADINGS = {
+HEADINGS = {
     "accuracy": "accuracy",
     "auc": "area under the ROC curve",
     "log_loss": "log loss",
@@ -31,7 +32,8 @@ class Evaluation:
     Figures are `Figure` values: ``value``, ``low``, ``high``. Those that do not apply are None: of
     a classifier the last six, of a regressor those of classes and scores, and without
     ``predict_proba`` all that needs scores. An interval holds sampling and noise, for the
-    population that the records are an independent sample of.
+    population that the records are an independent sample of. Where the noise covers a figure its
+    value is nan (None in `to_dict`), and the interval is as wide as it has to be.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ class Evaluation:
         Of the second of two classes; of more the mean over classes, one against the rest.
     roc : dict
         A `Curve` for the second of two classes, or for each of more: false positives (x), true
-        positives (y), with a band for y.
+        positives (y), with a band for y; none of a class that does not stand out of the noise.
     calibration : Calibration
         ``curve`` and ``error``, the expected calibration error.
     r2, mse, mae : Figure
@@ -69,6 +71,9 @@ class Evaluation:
         This histogram, in the cells of `dpforest.privacy.outcome_cells.residual_edges`.
     scores : Scores
         The noisy histograms of scores behind the figures.
+    model_digest : str
+        Names the model that was measured, if it is one of dpforest's: the same for the fitted
+        model, its files and whoever loads them. A report takes the evaluation of no other.
     """
 
     ledger: Ledger
@@ -92,6 +97,7 @@ class Evaluation:
     residual_quantiles: Curve | None = None
     residual_bound: float | None = None
     residuals: Values | None = None
+    model_digest: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-safe form of all that applies, the released counts with it."""
@@ -101,7 +107,7 @@ class Evaluation:
     def __str__(self) -> str:
         """All figures with their intervals, and what they cost."""
         lines = [f"{self.level:.0%} intervals, for sampling and noise together"]
-        for name, heading in _HEADINGS.items():
+        for name, heading in HEADINGS.items():
             figure = getattr(self, name)
             if figure is not None:
                 lines.append(f"{heading:28}{_shown(figure)}")
@@ -138,7 +144,8 @@ class Evaluation:
 
 
 def _shown(figure: Figure) -> str:
-    return f"{figure.value:<9.4g} ({figure.low:.4g} to {figure.high:.4g})"
+    value = "not known" if math.isnan(figure.value) else f"{figure.value:.4g}"
+    return f"{value:<9} ({figure.low:.4g} to {figure.high:.4g})"
 
 
 def _quantile_lines(curve: Curve) -> list[str]:

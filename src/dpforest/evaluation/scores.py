@@ -65,7 +65,7 @@ def area(scores: Scores, level: Level) -> Figure:
     every = [_area_of(scores, c) for c in scores.looked_at]
     parts = [part for part in every if part is not None]
     if not parts:
-        return Figure(0.5, *UNIT)
+        return Figure(math.nan, *UNIT)
     values, sampling, noise = np.array(parts, float).T
     deviation = np.sqrt(np.maximum(sampling, 0)).mean()
     known = level.around(values.mean(), deviation**2, noise.sum() / len(values) ** 2, UNIT)
@@ -91,10 +91,15 @@ def _area_of(scores: Scores, c: int) -> tuple[float, float, float] | None:
     return value, float(sampling), float(noise)
 
 
-def roc(scores: Scores, c: int, level: Level) -> Curve:
-    """False positives (x) and true positives (y) of a class, for thresholds from high to low."""
+def roc(scores: Scores, c: int, level: Level) -> Curve | None:
+    """False positives (x) and true positives (y) of a class, for thresholds from high to low.
+
+    None where the class or the others do not stand out of the noise.
+    """
     true = rates(scores.own, c, level)
     false = rates(scores.other, c, level)
+    if np.isnan(true.value).any() or np.isnan(false.value).any():
+        return None
     x = np.maximum.accumulate(false.value[::-1])
     y = np.maximum.accumulate(true.value[::-1])
     return Curve(x, y, np.minimum(true.low[::-1], y), np.maximum(true.high[::-1], y))
@@ -127,7 +132,7 @@ def brier(scores: Scores, level: Level) -> Figure:
     # Both are of the same records: their errors may go together.
     low = own.low + scores.times * other.low
     high = own.high + scores.times * other.high
-    return Figure(*(min(max(number, 0.0), 2.0) for number in (value, low, high)))
+    return Figure(*(float(np.clip(number, 0.0, 2.0)) for number in (value, low, high)))
 
 
 def _mean_over_own(scores: Scores, weights: Values, level: Level, most: float) -> Figure:
@@ -190,7 +195,7 @@ def _calibration_error(
     n = float((h + m).sum())
     noise_of_n = float((own.noise * cells * (1 + times**2)).sum())
     if n <= level.noise * math.sqrt(noise_of_n):
-        return Figure(0.0, *UNIT)
+        return Figure(math.nan, *UNIT)
     # A bin's part of the error is |gap| / n with gap = h - score * (h + m).
     gap = (1 - score) * h - score * m
     noise = own.noise * cells * ((1 - score) ** 2 + (score * times) ** 2)

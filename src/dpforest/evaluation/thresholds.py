@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.evaluation.figures import Counted, Figure, Level, share
+from dpforest.evaluation.figures import UNIT, Counted, Figure, Level, share
 from dpforest.evaluation.results import Evaluation
 from dpforest.evaluation.scores import Scores, rates
 from dpforest.privacy.outcome_cells import SCORE_CELLS, SCORE_EDGES
@@ -91,11 +91,22 @@ def tune_threshold(
     width = Level.of(1 - (1 - evaluation.level) / (SCORE_CELLS + 1))
     if cost is not None:
         costs = _costs(table, cost, width)
+        _refuse_unknown(costs.value)
         at = int(np.argmin(costs.value))
         return _threshold(table, at, width, costs[at])
     if recall is None or not 0 < recall <= 1:
         raise ValueError(f"recall is {recall!r}, expected a share above 0 and up to 1")
-    return _threshold(table, _highest_with(rates(table.own, 1, width).value, recall), width)
+    found = rates(table.own, 1, width).value
+    _refuse_unknown(found)
+    return _threshold(table, _highest_with(found, recall), width)
+
+
+def _refuse_unknown(figures: Any) -> None:
+    if np.isnan(figures).any():
+        raise ValueError(
+            "the noise of the evaluation covers what a threshold is chosen by: evaluate with a "
+            "larger epsilon, or more records"
+        )
 
 
 def _highest_with(found: Any, recall: float) -> int:
@@ -124,7 +135,7 @@ def _threshold(table: Scores, at: int, width: Level, cost: Figure | None = None)
     above, below = SCORE_CELLS - at, at
 
     def part(one: float, rest: float, cells: tuple[int, int], of: Counted = table.own) -> Figure:
-        return share(one, rest, of, width, cells)
+        return share(one, rest, of, width, cells).if_known(UNIT)
 
     return Threshold(
         float(SCORE_EDGES[at]),

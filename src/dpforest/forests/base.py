@@ -17,8 +17,8 @@ from dpforest.forests.declared import fitted, one_of, parameter
 from dpforest.forests.docstrings import spelled_out
 from dpforest.forests.expectations import Worth, warn_of_few_records, warn_of_large_epsilon
 from dpforest.forests.exporting import ExportedEstimator
-from dpforest.forests.given_targets import check_y
-from dpforest.forests.inner_fits import warn_of_inner_fits
+from dpforest.forests.given_targets import check_y, refuse_names
+from dpforest.forests.inner_fits import encoded_labels_explained, warn_of_inner_fits
 from dpforest.forests.leaf_numbers import NumberedLeaves
 from dpforest.forests.spending import SharedBudget, spending, use_of
 from dpforest.privacy.accounts.caps import Cap
@@ -141,7 +141,8 @@ class PrivateEstimator(NumberedLeaves, ExportedEstimator):
         if self.budget is None:
             warn_of_inner_fits(self.epsilon)
         structure, noise = self._seeds(skip=self._trees_to_go_on_from())
-        desk = self._open(X, y, groups, self._draws_of(noise), sample_weight)
+        with encoded_labels_explained(self.schema, y):
+            desk = self._open(X, y, groups, self._draws_of(noise), sample_weight)
         if is_classifier(self):
             self.classes_ = np.array(self.schema_.classes)
         try:
@@ -202,6 +203,7 @@ class PrivateEstimator(NumberedLeaves, ExportedEstimator):
         if continued:
             self._refuse_another_schema(X, y)
         if source is None:
+            refuse_names(y=y, groups=groups, sample_weight=sample_weight)
             validate_data(self, X, skip_check_array=True)
             y = check_y(self, y)
         schema = self.schema_ if continued else self._resolve_schema(X, y)
@@ -273,11 +275,18 @@ class PrivateEstimator(NumberedLeaves, ExportedEstimator):
         )
 
     def _number_of_records(self, desk: Desk) -> float:
-        """The public guess of the number of records, or a noisy one that is paid for."""
-        found = float(self.n_hint or max(count(desk, self._price_of_count()), FEWEST_RECORDS))
-        noisy = self.n_hint is None and not desk.count_is_public
-        warn_of_few_records(found, desk.steps, self._worth(), noisy=noisy)
+        """The number of records that plans go by; warns where they are few."""
+        found = self._count_records(desk)
+        self._warn_of_few_records(desk, found)
         return found
+
+    def _count_records(self, desk: Desk) -> float:
+        """The public guess of the number of records, or a noisy one that is paid for."""
+        return float(self.n_hint or max(count(desk, self._price_of_count()), FEWEST_RECORDS))
+
+    def _warn_of_few_records(self, desk: Desk, found: float, weight: float | None = None) -> None:
+        noisy = self.n_hint is None and not desk.count_is_public
+        warn_of_few_records(found, desk.steps, self._worth(), noisy=noisy, weight=weight)
 
     def _worth(self) -> Worth:
         """What the budget is worth to a record."""

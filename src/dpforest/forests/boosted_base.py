@@ -104,16 +104,17 @@ class BoostedForest(MonotoneBoosting):
         return Purse(float(self.epsilon), float(delta), self.ledger_.protection.steps)
 
     def _count(self, desk: Desk) -> Fraction:
-        """Pay for a number of records; returns the share left."""
-        left = Fraction(1)
-        self.n_records_ = self._number_of_records(desk)
+        """Pay for a number of records, and for their weight; returns the share left."""
+        left, weight = Fraction(1), None
+        self.n_records_ = self._count_records(desk)
         if self.n_hint is None and not desk.count_is_public:
             left -= COUNT_SHARE
         self.total_weight_ = self.n_records_
         if desk.has_weights:
             found = total_weight(desk, self._price_of_count())
-            self.total_weight_ = min(max(found, FEWEST_RECORDS), self.n_records_)
+            self.total_weight_ = weight = min(max(found, FEWEST_RECORDS), self.n_records_)
             left -= COUNT_SHARE
+        self._warn_of_few_records(desk, self.n_records_, weight)
         return left
 
     def _prepare(self, desk: Desk, left: Fraction) -> Fraction:

@@ -9,8 +9,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from dpforest.arrays import Values
+from dpforest.forests.given_targets import refuse_names
 from dpforest.forests.lazy import also_of_sources
 from dpforest.tables.labels import encode_equal_labels
+from dpforest.tables.sources import as_source
 
 
 class PrivateClassifier(ClassifierMixin):
@@ -29,7 +31,8 @@ class PrivateClassifier(ClassifierMixin):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of records that are predicted right.
 
-        Read off the records for nothing: for private ones there is `dpforest.evaluate`.
+        Read off the records for nothing: for private ones, and for tables that are not in memory,
+        there is `dpforest.evaluate`.
 
         Parameters
         ----------
@@ -38,6 +41,12 @@ class PrivateClassifier(ClassifierMixin):
         sample_weight : array-like of shape (n,), optional
             The weight of each record.
         """
+        if as_source(X) is not None:
+            raise TypeError(
+                "score takes tables in memory, and X is a source: dpforest.evaluate measures "
+                "sources, for a price, or read X into a frame"
+            )
+        refuse_names(y=y)
         says = self.predict(X)
         labels = self.classes_[encode_equal_labels(y, tuple(self.classes_.tolist()))]
         return float(accuracy_score(labels, np.asarray(says), sample_weight=sample_weight))

@@ -30,7 +30,7 @@ def warn_of_large_epsilon(epsilon: float) -> None:
             f"exp({epsilon:g}) times as probable with a person as without. Take 1 or less where "
             "you can, and 10 at most; math.inf says that no privacy is wanted",
             WeakGuaranteeWarning,
-            stacklevel=_level_of_caller(),
+            stacklevel=level_of_caller(),
         )
 
 
@@ -43,11 +43,23 @@ class Worth(NamedTuple):
     count_noise: float = math.sqrt(2.0) / 0.02
 
 
-def warn_of_few_records(n_records: float, steps: int, worth: Worth, *, noisy: bool) -> None:
-    """Warn by a public or noisy number of records, and the steps between neighbours."""
+def warn_of_few_records(
+    n_records: float, steps: int, worth: Worth, *, noisy: bool, weight: float | None = None
+) -> None:
+    """Warn by a public or noisy number of records, and the steps between neighbours.
+
+    Of weighted records there is the noisy sum of their weights, too, in units of the bound.
+    """
     _warn_of_large_delta(worth.delta, n_records)
-    least = worth.least + (worth.count_noise if noisy else 0.0)
-    _warn_of_little_signal(n_records * worth.strength / steps, least)
+    a_record = worth.strength / steps
+    if n_records * a_record < worth.least + (worth.count_noise if noisy else 0.0):
+        _warn_of_little_signal("for so few records and so small an epsilon")
+    elif weight is not None and weight * a_record < worth.least + worth.count_noise:
+        _warn_of_little_signal(
+            f"the weights of the records sum to about {weight:.0f} times max_sample_weight, and "
+            "noise is made for a record of the largest weight (declare a smaller one where you "
+            "can): for so little weight and so small an epsilon"
+        )
 
 
 def _warn_of_large_delta(delta: float, n_records: float) -> None:
@@ -58,24 +70,23 @@ def _warn_of_large_delta(delta: float, n_records: float) -> None:
             f"{n_records:.0f}): a model that publishes one record as it is would satisfy it. "
             f"Take a delta far below, such as {_tidy(0.01 / n_records):g}, or 0 for pure epsilon",
             WeakGuaranteeWarning,
-            stacklevel=_level_of_caller(),
+            stacklevel=level_of_caller(),
         )
 
 
-def _warn_of_little_signal(signal: float, least: float) -> None:
+def _warn_of_little_signal(why: str) -> None:
     """A budget that cannot be expected to carry a model."""
-    if signal < least:
-        warnings.warn(
-            "the budget is unlikely to carry a model: for so few records and so small an epsilon "
-            "expect little better than the most frequent class, or the mean. Use more records or a "
-            "larger epsilon, or publish a count instead of a model; 'dpforest plan' says what to "
-            "expect, before anything is spent",
-            LittleSignalWarning,
-            stacklevel=_level_of_caller(),
-        )
+    warnings.warn(
+        f"the budget is unlikely to carry a model: {why} "
+        "expect little better than the most frequent class, or the mean. Use more records or a "
+        "larger epsilon, or publish a count instead of a model; 'dpforest plan' says what to "
+        "expect, before anything is spent",
+        LittleSignalWarning,
+        stacklevel=level_of_caller(),
+    )
 
 
-def _level_of_caller() -> int:
+def level_of_caller() -> int:
     """Where a warning points to: the first call from outside of this library."""
     level, frame = 1, inspect.currentframe()
     frame = frame and frame.f_back

@@ -29,9 +29,12 @@ from numpy.typing import NDArray
 
 from dpforest.exceptions import ModelFileError
 from dpforest.forests.provenance import Provenance, digest_of
+from dpforest.new_files import already_there, require_folder
 
 FORMAT = "dpforest"
 VERSION = 2
+TOLD_ELSEWHERE = ("n_jobs", "schema", "verbose")
+"""Parameters that say how a model is run, or what its facts have anyway."""
 UNREADABLE = (
     zipfile.BadZipFile, zlib.error, KeyError, AttributeError, TypeError, EOFError, OSError,
     NotImplementedError,
@@ -61,8 +64,9 @@ def of_group(group: str, arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[A
 
 
 def content_digest(facts: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
-    """SHA-256 of what a model is, whenever and wherever it was written."""
-    return digest_of({"facts": facts, "sha256": _checksums(_blobs(arrays))})
+    """SHA-256 of what a model is, whenever and wherever it was written, however it is run."""
+    params = {n: value for n, value in facts["params"].items() if n not in TOLD_ELSEWHERE}
+    return digest_of({"facts": facts | {"params": params}, "sha256": _checksums(_blobs(arrays))})
 
 
 def write_model(path: str | Path, model: SavedModel, *, overwrite: bool = False) -> str:
@@ -71,6 +75,7 @@ def write_model(path: str | Path, model: SavedModel, *, overwrite: bool = False)
     Unless it is to be overwritten: FileExistsError. Returns the digest.
     """
     path = Path(path)
+    require_folder(path)
     blobs = _blobs(model.arrays)
     header = {
         "format": FORMAT,
@@ -108,10 +113,7 @@ def _give_new_name(unfinished: Path, path: Path) -> None:
             path.open("x").close()
             unfinished.replace(path)
     except FileExistsError:
-        raise FileExistsError(
-            f"{path} exists and was not overwritten: give another name, or say "
-            "save(path, overwrite=True)"
-        ) from None
+        raise already_there(path) from None
 
 
 def read_model(path: str | Path) -> SavedModel:

@@ -8,6 +8,19 @@ from sklearn.base import is_classifier
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from dpforest.exceptions import SchemaError
+
+
+def refuse_names(**given: Any) -> None:
+    """Refuse names of columns where the table is in memory: they go with sources."""
+    for what, value in given.items():
+        if isinstance(value, str):
+            raise SchemaError(
+                f"{what} is {value!r}, but names of columns go with tables that are not in memory "
+                f"(ParquetTable, a lazy frame, ...): give the values, as in frame[{value!r}], and "
+                "as X the features alone"
+            )
+
 
 def check_y(estimator: Any, y: Any) -> Any:
     """What scikit-learn's users expect of y; the rest is checked against the schema."""

@@ -57,7 +57,7 @@ def report_of(
         importances=importances,
         effects=_effects(model, importances),
         file=of_file,
-        evaluation=_checked(evaluation, of_file),
+        evaluation=_checked(evaluation, model, of_file),
         budget=None if budget is None else Budget.open(budget),
     )
     return Report(page(facts))
@@ -66,7 +66,7 @@ def report_of(
 def file_facts(model: SavedEstimator, path: Path, key: str | Path | None) -> FileFacts:
     """Read a model's file and its signature; ValueError when it holds another model."""
     saved = read_model(path)
-    if content_digest(saved.facts, saved.arrays) != content_digest(model._facts(), model._arrays()):
+    if content_digest(saved.facts, saved.arrays) != model._digest():
         raise ValueError(f"{path} holds another model than this one: load that file and report it")
     beside = signature_of(path)
     state: Signature = "unchecked" if beside.exists() else "none"
@@ -136,7 +136,9 @@ def _plan(model: Any) -> dict[str, Any]:
     return {name: value for name, value in plan.items() if name != "n_trees"}  # told in the shape
 
 
-def _checked(evaluation: Any, file: FileFacts | None) -> Mapping[str, Any] | None:
+def _checked(
+    evaluation: Any, model: SavedEstimator, file: FileFacts | None
+) -> Mapping[str, Any] | None:
     """An evaluation as its dictionary; ValueError when it is none, or measured another model."""
     if evaluation is None:
         return None
@@ -146,10 +148,12 @@ def _checked(evaluation: Any, file: FileFacts | None) -> Mapping[str, Any] | Non
             "the evaluation is not one that dpforest made: expected what Evaluation.to_dict gives"
         )
     Ledger.from_dict(found["ledger"])
-    measured = found.get("model")
-    if file is not None and measured is not None and measured != file.digest:
+    measured, file_measured = found.get("model_digest"), found.get("model")
+    # Older files name the model by its file, which can be compared with a file only.
+    of_another_file = file is not None and file_measured not in (None, file.digest)
+    if of_another_file or measured not in (None, model._digest()):
         raise ValueError(
-            f"the evaluation measured another model than {file.name}: evaluate this one, or leave "
-            "the evaluation out"
+            "the evaluation measured another model than this one: evaluate this one, or leave the "
+            "evaluation out"
         )
     return found

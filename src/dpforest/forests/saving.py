@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 import dpforest
 from dpforest.exceptions import ModelFileError
 from dpforest.forests.declared import Declared, fitted
-from dpforest.forests.files import SavedModel, read_model, write_model
+from dpforest.forests.files import SavedModel, content_digest, read_model, write_model
 from dpforest.forests.provenance import Provenance
 from dpforest.forests.shown import ShownEstimator
 from dpforest.privacy.accounts.budget import Budget
@@ -133,6 +133,10 @@ class SavedEstimator(Declared, ShownEstimator):
             ) from error
         return model
 
+    def _digest(self) -> str:
+        """The same for the fitted model, its files and whoever loaded them."""
+        return content_digest(self._facts(), self._arrays())
+
     def _facts(self) -> dict[str, Any]:
         """Everything but arrays, as JSON."""
         return {
@@ -204,6 +208,8 @@ def _params_from_json(params: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
         name: math.inf if value == "inf" else value for name, value in params.items()
     }
+    if found["schema"] is not None:
+        found["schema"] = Schema.from_dict(found["schema"])
     if isinstance(found.get("class_weight"), list):
         found["class_weight"] = dict(found["class_weight"])
     return found

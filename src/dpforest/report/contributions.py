@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dpforest.arrays import Values
+from dpforest.report.effects import ENDS
 from dpforest.report.shapley_kernels import add_contributions, tree_contributions
+from dpforest.schema import Target
+from dpforest.schema.categories import Category
 from dpforest.tables.frames import Frame
 from dpforest.tables.routing_kernels import find_oblivious_leaves
 from dpforest.trees.oblivious import MAX_DEPTH
@@ -38,40 +42,97 @@ class Contributions:
         The score that is expected when nothing is known of a record.
     data : ndarray of object, shape (n, n_features)
         The values of the features, as they came.
+    target : Target
+        Its name, and its classes or bounds.
     """
 
     names: tuple[str, ...]
     values: Values
     mean: Any
     data: NDArray[Any]
+    target: Target
 
     @property
     def scores(self) -> Values:
         """What the contributions and the mean add up to."""
         return np.asarray(self.values.sum(axis=1) + self.mean)
 
-    def sentence(self, record: int, output: int = 0) -> str:
-        """Say in words what made the score of one record.
+    @property
+    def outputs(self) -> tuple[Category, ...]:
+        """What can be explained: a class, an end of an interval or its median, or the target."""
+        if self.target.classes is not None:
+            return self.target.classes
+        return ENDS if self.values.ndim == 3 else (self.target.name,)
+
+    def predicted(self, record: int) -> Category:
+        """What is predicted of a record: the likeliest class, the median, or the target."""
+        if self.target.classes is None:
+            return self.outputs[len(self.outputs) // 2]
+        scores = np.atleast_1d(self.scores[record])
+        place = int(scores[0] > 0) if len(scores) == 1 else int(scores.argmax())
+        return self.outputs[place]
+
+    def of_output(self, record: int, output: Category) -> tuple[Values, float]:
+        """What the features contribute to one of the `outputs`, and its mean.
+
+        With two classes there is one score, that of the second; the first has the opposite.
+        """
+        if output not in self.outputs:
+            raise ValueError(f"output is {output!r}, expected one of {list(self.outputs)}")
+        place = self.outputs.index(output)
+        if self.values.ndim == 3:
+            return self.values[record, :, place], float(self.mean[place])
+        sign = -1.0 if place < len(self.outputs) - 1 else 1.0
+        return sign * self.values[record], sign * float(self.mean)
+
+    def sentence(self, record: int, output: Category | None = None) -> str:
+        """Say in words what made the score, or the prediction, of one record.
 
         Parameters
         ----------
         record : int
             Its place.
-        output : int, default=0
-            The class, where there are more than two.
+        output : optional
+            A class, or "lower end", "median" or "upper end" of an interval. By default what is
+            predicted; of two classes the second, whose score it is that ``scores`` has.
         """
-        values = self.values[record] if self.values.ndim == 2 else self.values[record, :, output]
-        mean = float(np.atleast_1d(self.mean)[output])
+        told = self.explained(record) if output is None else output
+        values, mean = self.of_output(record, told)
+        score = mean + float(values.sum())
+        digits = 2 if self.target.classes is not None else _digits(score, mean)
         order = np.argsort(-np.abs(values), kind="stable")[:MOST_NAMED]
         parts = [
             f"{self.names[j]} = {self.data[record, j]} {'adds' if values[j] >= 0 else 'takes'} "
-            f"{abs(values[j]):.2f}"
+            f"{abs(values[j]):,.{digits}f}"
             for j in order
         ]
         rest = float(values.sum() - values[order].sum())
-        others = f", all others {rest:+.2f}" if len(values) > MOST_NAMED else ""
-        score = f"The score is {mean + values.sum():.2f}, where {mean:.2f} is the mean: "
-        return score + ", ".join(parts) + others + "."
+        others = f", all others {rest:+,.{digits}f}" if len(values) > MOST_NAMED else ""
+        subject = self._subject(told)
+        if output is None and self.target.classes is not None:
+            subject = f"{self.predicted(record)} is predicted: the {subject[4:]}"
+        held = self._held(score, digits)
+        score_and_mean = f"{score:,.{digits}f}{held}, where {mean:,.{digits}f} is the mean"
+        return f"{subject} is {score_and_mean}: {', '.join(parts)}{others}."
+
+    def explained(self, record: int) -> Category:
+        """What a sentence is about by default: the predicted; of two classes the second's score."""
+        has_one_score = self.target.classes is not None and self.values.ndim == 2
+        return self.outputs[-1] if has_one_score else self.predicted(record)
+
+    def _subject(self, output: Category) -> str:
+        if self.target.classes is not None:
+            return f"The score of {output}"
+        if self.values.ndim == 3:
+            return f"The {output} of {self.target.name}"
+        return self.target.name
+
+    def _held(self, score: float, digits: int) -> str:
+        """Predictions are held to the bounds of the target, which sums of contributions are not."""
+        if self.target.low is None or self.target.high is None:
+            return ""
+        held = min(max(score, self.target.low), self.target.high)
+        return "" if held == score else f" ({held:,.{digits}f} within its bounds)"
 
     def to_shap(self) -> Any:
         """The same as shap's ``Explanation``, for its plots; shap comes by itself."""
@@ -120,10 +181,17 @@ def contributions(model: BoostedForest, X: Any) -> Contributions:
     frame = Frame(X).select(model.schema_)
     columns = [frame.series(j).to_numpy() for j in range(model.schema_.n_features)]
     data = np.column_stack([np.asarray(column, object) for column in columns])
-    names = model.schema_.feature_names
+    names, target = model.schema_.feature_names, model.schema_.target
+    assert target is not None  # the model is fitted
     if values.shape[2] == 1:
-        return Contributions(names, values[:, :, 0], float(mean[0]), data)
-    return Contributions(names, values, mean, data)
+        return Contributions(names, values[:, :, 0], float(mean[0]), data, target)
+    return Contributions(names, values, mean, data, target)
+
+
+def _digits(*numbers: float) -> int:
+    """Places after the point that show four digits of the largest number."""
+    largest = max(map(abs, numbers))
+    return max(0, 3 - math.floor(math.log10(largest))) if largest else 2
 
 
 def shapley_values(

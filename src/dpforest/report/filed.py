@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from dpforest.new_files import write_file
+
 
 @dataclass(frozen=True)
 class Report:
@@ -28,14 +30,7 @@ class Report:
         overwrite : bool, default=False
             Replace a file that is there; FileExistsError otherwise.
         """
-        try:
-            with Path(path).open("w" if overwrite else "x", encoding="utf-8") as file:
-                file.write(self.html)
-        except FileExistsError:
-            raise FileExistsError(
-                f"{path} exists and was not overwritten: give another name, or say "
-                "save(path, overwrite=True)"
-            ) from None
+        write_file(path, self.html.encode(), overwrite=overwrite)
 
     def __repr__(self) -> str:
         """Short: the page itself is long."""

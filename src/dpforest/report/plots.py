@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpforest.report.contributions import Contributions
 from dpforest.report.effects import ENDS, FeatureEffect, feature_effect, pair_effect
+from dpforest.schema.categories import Category
 
 if TYPE_CHECKING:
     from dpforest.forests.boosted_base import BoostedForest
@@ -88,7 +89,9 @@ def plot_effect(model: BoostedForest, feature: str, ax: Any = None) -> Any:
     return ax
 
 
-def plot_contributions(parts: Contributions, record: int, output: int = 0, ax: Any = None) -> Any:
+def plot_contributions(
+    parts: Contributions, record: int, output: Category | None = None, ax: Any = None
+) -> Any:
     """Draw what each feature contributes to the score of one record, the largest on top.
 
     Parameters
@@ -96,8 +99,8 @@ def plot_contributions(parts: Contributions, record: int, output: int = 0, ax: A
     parts : Contributions
     record : int
         Its place.
-    output : int, default=0
-        The class, where there are more than two.
+    output : optional
+        One of ``parts.outputs``; by default what `Contributions.sentence` explains.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
 
@@ -105,14 +108,15 @@ def plot_contributions(parts: Contributions, record: int, output: int = 0, ax: A
     -------
     matplotlib Axes
     """
-    values = parts.values[record] if parts.values.ndim == 2 else parts.values[record, :, output]
+    told = parts.explained(record) if output is None else output
+    values, _ = parts.of_output(record, told)
     ax = axes_or_new(ax, height=1.0 + 0.3 * len(values))
     order = np.argsort(np.abs(values), kind="stable")
     names = [f"{parts.names[j]} = {parts.data[record, j]}" for j in order]
     ax.barh(range(len(order)), values[order])
     ax.set_yticks(range(len(order)), names)
     ax.axvline(0.0, color="grey", lw=1)
-    ax.set_xlabel("contribution to the score")
+    ax.set_xlabel(f"contribution to the score: {told}")
     return ax
 
 

@@ -1,15 +1,18 @@
 """The file of a budget: durable, shared by threads and processes, and never overspent."""
 
 import copy
+import math
 import multiprocessing
 import os
 import pickle
+import re
 import resource
 import sqlite3
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -75,6 +78,23 @@ def test_an_entry_says_who_what_and_when(budget):
     assert (entry.epsilon, entry.delta, entry.plain_epsilon) == (0.25, 1e-6, 0.0)
     assert entry.mu > 0
     assert "released: mu" in str(entry)
+
+
+def test_a_refusal_says_what_is_left_in_epsilon(budget):
+    """At the delta of the budget, where it speaks of mu: as much as `remaining` says."""
+    reserve(budget, 0.4, 1e-6)
+    with pytest.raises(BudgetExceededError) as caught:
+        reserve(budget, 0.9, 1e-6)
+    told = re.findall(r"mu = [\d.]+ \(epsilon = ([\d.]+) at delta = 1e-06\)", str(caught.value))
+    asked, left = told
+    assert float(asked) == pytest.approx(0.9, rel=1e-3)
+    assert float(left) == pytest.approx(budget.remaining(), rel=1e-3)
+
+
+def test_an_infinite_epsilon_is_refused_in_plain_words(budget):
+    with pytest.raises(ValueError, match="epsilon = inf, delta = 1e-06: expected a finite") as told:
+        most_of(math.inf, Fraction(1, 1_000_000))
+    assert "Fraction" not in str(told.value)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6, 3e-7])

@@ -323,6 +323,20 @@ def test_explain_is_the_proof():
     ]
 
 
+def test_equal_releases_one_after_the_other_share_a_line_and_nothing_else():
+    book = ledger(2, 1e-6)
+    step = Spend("step", "discrete Gaussian, sigma = 30", Gaussian(0.02))
+    for entry in (step, pure(0.1, "count"), step, step, step):
+        book.debit(entry)
+    assert book.explain().splitlines()[-3:] == [
+        "├─ step: discrete Gaussian, sigma = 30, mu = 0.02",
+        "├─ count: discrete Laplace, epsilon = 0.1",
+        "└─ step: discrete Gaussian, sigma = 30, mu = 0.02 each [3 times]",
+    ]
+    assert len(book.entries) == 5
+    assert Ledger.from_dict(book.to_dict()).entries == book.entries
+
+
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.uuids().map(str), min_size=1, max_size=5, unique=True))
 def test_explain_mentions_every_entry(labels):

@@ -59,8 +59,7 @@ def test_drawing():
         "│  └─ leaves of a tree: epsilon = 0.01 "
         "[256 times, parallel: disjoint records, largest counts]",
         "│     └─ class counts of a leaf: discrete Laplace, epsilon = 0.01",
-        "├─ bins: discrete Gaussian, mu = 0.04",
-        "├─ bins: discrete Gaussian, mu = 0.04",
+        "├─ bins: discrete Gaussian, mu = 0.04 each [2 times]",
         "└─ categories: threshold, epsilon = 0.1, delta = 1e-07",
     ]
 

@@ -26,6 +26,7 @@ from dpforest import (
     RandomDecisionForestClassifier,
     Schema,
     Target,
+    datasets,
     evaluate,
     load_model,
 )
@@ -287,6 +288,19 @@ def test_wide_tables_and_many_categories_stay_small():
     assert "more classes" in page.text
 
 
+def test_equal_releases_share_a_line_of_the_ledger():
+    census = datasets.make_census(6_000, random_state=0)
+    model = PrivateForestClassifier(schema=census.schema, random_state=0).fit(census.X, census.y)
+    labels = [entry.label for entry in model.ledger_.entries]
+    (steps,) = {label for label in labels if label.startswith("linear start")}
+    page = read(model.report())
+    assert labels.count(steps) > 1
+    assert page.text.count(steps) == 1
+    assert f"{labels.count(steps)} times: discrete Gaussian" in page.text
+    shares = re.findall(r"([\d.]+)% of what was spent", page.text)
+    assert sum(map(float, shares)) == pytest.approx(100, abs=0.05 * len(shares))
+
+
 # Importances
 
 
@@ -322,7 +336,7 @@ def test_figures_come_with_intervals_and_their_price(saved):
     assert "epsilon = 0.5, delta = 0 for adding or removing one record" in page.text
     assert "model and evaluation together: epsilon = 1.5, delta = 1e-06" in page.text
     assert "confusion matrix" in page.text
-    assert "does not say which model it measured" in page.text
+    assert "does not say which model it measured" not in page.text
     svgs = [attributes for tag, attributes in page.elements if tag == "svg"]
     assert (
         sum("aria-label" in attributes for attributes in svgs) == 3
@@ -335,6 +349,16 @@ def test_numbers_have_figures_too():
     page = read(model.report(evaluation=evaluate(model, X, y, epsilon=1.0)))
     assert "Mean absolute error" in page.text
     assert "Quantiles of the errors" in page.text
+
+
+@pytest.mark.parametrize("facts", [CLASSES, NUMBER], ids=["classes", "number"])
+def test_figures_that_noise_covers_are_not_known(facts):
+    X, y, schema = records(facts)
+    kind = PrivateForestClassifier if facts is CLASSES else PrivateForestRegressor
+    model = kind(schema=schema, n_estimators=8).fit(X, y)
+    found = evaluate(model, X[:20], y[:20], epsilon=0.01)
+    page = read(model.report(evaluation=found))
+    assert "not known 0 to 1" in page.text or "R2 not known" in page.text
 
 
 def test_file_and_budget_are_named_and_the_models_line_is_marked(saved):
@@ -361,17 +385,40 @@ def test_another_models_file_or_evaluation_is_refused(saved, tmp_path):
     with pytest.raises(ValueError, match="holds another model"):
         other.report(file=file)
     other.save(tmp_path / "o.dpforest")
-    with pytest.raises(ValueError, match="measured another model"):
-        other.report(
-            file=tmp_path / "o.dpforest",
-            evaluation=found.to_dict() | {"model": read_model(file).digest},
-        )
+    for evaluation in (found, found.to_dict()):
+        with pytest.raises(ValueError, match="measured another model"):
+            other.report(evaluation=evaluation)
     with pytest.raises(ValueError, match="not one that dpforest made"):
         other.report(evaluation={"accuracy": 1.0})
     forged = found.to_dict()
     forged["ledger"]["guarantee"]["epsilon"] = 0.01
     with pytest.raises(ModelFileError, match="ledger is damaged"):
         other.report(evaluation=forged)
+
+
+def test_an_evaluation_names_its_model_whatever_became_of_it(saved, tmp_path):
+    """By one name for the fitted model, all of its files and the loaded ones, however they run."""
+    model, file, found, _ = saved
+    model.save(tmp_path / "again.dpforest")
+    X, y, _ = records(CLASSES, n=900)
+    for same in (load_model(file), load_model(tmp_path / "again.dpforest")):
+        same.set_params(n_jobs=1, verbose=True)
+        assert evaluate(same, X, y, epsilon=0.5).model_digest == found.model_digest
+        same.report(evaluation=found.to_dict(), file=file)
+
+
+def test_older_evaluations_name_a_file_or_nothing(saved, tmp_path):
+    """They are taken, unless they name another file than the one that is given."""
+    model, file, found, _ = saved
+    older = found.to_dict()
+    del older["model_digest"]
+    assert "does not say which model it measured" in read(model.report(evaluation=older)).text
+    older["model"] = read_model(file).digest
+    assert "does not say" not in read(model.report(evaluation=older, file=file)).text
+    model.report(evaluation=older)
+    model.save(tmp_path / "o.dpforest")
+    with pytest.raises(ValueError, match="measured another model"):
+        model.report(evaluation=older, file=tmp_path / "o.dpforest")
 
 
 def test_the_signature_is_checked_with_a_key_and_only_then(saved, tmp_path):

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dpforest.exceptions import BudgetFileError
+from dpforest.new_files import require_folder
 from dpforest.privacy.accounts.budget_filter import Charge, Filter, Pair
 from dpforest.privacy.accounts.protection import Protection
 
@@ -62,6 +63,7 @@ def create_file(
     path: Path, name: str, protection: Protection, limits: Filter, created: str, creator: str
 ) -> None:
     """Write the file of a budget; FileExistsError where there is one."""
+    require_folder(path)
     try:
         path.open("x").close()
     except FileExistsError:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from scipy.special import ndtr, ndtri
 
 from dpforest.exceptions import BudgetExceededError
-from dpforest.privacy.accounts.accounting import mu_for
+from dpforest.privacy.accounts.accounting import gaussian_epsilon, mu_for
 from dpforest.privacy.accounts.guarantee import pair
 from dpforest.privacy.accounts.spends import Amount, Cost, exact
 
@@ -43,8 +43,8 @@ class Pair(NamedTuple):
         amounts = exact(epsilon, "epsilon"), exact(delta, "delta")
         if math.inf in amounts or amounts[1] >= 1:
             raise ValueError(
-                f"the pair is epsilon = {epsilon!r}, delta = {delta!r}, expected a finite epsilon "
-                "of at least 0 and a delta from 0 to less than 1"
+                f"a budget cannot count epsilon = {float(epsilon):g}, delta = {float(delta):g}: "
+                "expected a finite epsilon of at least 0 and a delta from 0 to less than 1"
             )
         return cls(Fraction(amounts[0]), Fraction(amounts[1]))
 
@@ -145,7 +145,10 @@ class Filter:
 
     def _refusal(self, cost: Cost) -> str:
         left = [f"{pair(*self.room)} for pure and thresholded releases"]
-        left.append(f"mu = {root_down(max(self.pool_left, NOTHING)):.6g} for Gaussian ones")
+        left.append(f"{self._in_epsilon(max(self.pool_left, NOTHING))} for Gaussian ones")
+        asked = (
+            str(cost) if cost.epsilon or cost.delta else self._in_epsilon(Fraction(cost.mu_squared))
+        )
         why = ""
         if cost.mu_squared and not self.total.delta:
             why = " Gaussian releases need a budget with a delta: ask for delta=0."
@@ -155,10 +158,17 @@ class Filter:
                 "pay for schemas before the first Gaussian fit, or create budgets with set_aside."
             )
         return (
-            f"this may cost {cost}, but of the budget {pair(*self.total)} there is left "
+            f"this may cost {asked}, but of the budget {pair(*self.total)} there is left "
             f"{' and '.join(left)}. Nothing was read or released.{why} Ask for less, or for a "
             "larger budget"
         )
+
+    def _in_epsilon(self, mu_squared: Fraction) -> str:
+        """A sum of squares of mu, and what it is at the delta of the total."""
+        mu, delta = root_down(mu_squared), float(self.total.delta)
+        if not (mu and delta):
+            return f"mu = {mu:.6g}"
+        return f"mu = {mu:.6g} (epsilon = {gaussian_epsilon(mu, delta):.4g} at delta = {delta:g})"
 
 
 def most_of(epsilon: Amount, delta: Amount, pure_share: Fraction = NOTHING) -> Cost:

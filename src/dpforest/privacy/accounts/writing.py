@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
+from itertools import groupby
 from typing import Any
 
 from dpforest.privacy.accounts.choices import Choice, choice_from_dict, choice_to_dict
@@ -33,6 +34,8 @@ _RULES = {
 def entry_lines(entries: Sequence[Entry]) -> Iterator[str]:
     """Yield the lines of a tree: an entry a line, the parts of a branch indented below it.
 
+    Equal entries one after the other share a line.
+
     Examples
     --------
     >>> leaf = Spend("class counts of a leaf", "discrete Laplace", Pure(0.01))
@@ -41,12 +44,20 @@ def entry_lines(entries: Sequence[Entry]) -> Iterator[str]:
     └─ leaves of a tree: epsilon = 0.01 [256 times, parallel: disjoint records, largest counts]
        └─ class counts of a leaf: discrete Laplace, epsilon = 0.01
     """
-    for position, entry in enumerate(entries, start=1):
-        is_last = position == len(entries)
-        yield ("└─ " if is_last else "├─ ") + _line(entry)
+    folded = list(runs_of_equal(entries))
+    for position, (entry, times) in enumerate(folded, start=1):
+        is_last = position == len(folded)
+        each = f" each [{times} times]" if times > 1 else ""
+        yield ("└─ " if is_last else "├─ ") + _line(entry) + each
         if isinstance(entry, Branch):
             for line in entry_lines(entry.parts):
                 yield ("   " if is_last else "│  ") + line
+
+
+def runs_of_equal(entries: Sequence[Entry]) -> Iterator[tuple[Entry, int]]:
+    """Yield each entry with how many equal ones come one after the other."""
+    for entry, run in groupby(entries):
+        yield entry, sum(1 for _ in run)
 
 
 def proof_lines(stages: Sequence[Stage], protection: Protection) -> Iterator[str]:

@@ -11,6 +11,7 @@ from dpforest.privacy.accounts.guarantee import pair
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.privacy.accounts.spends import Cost, Entry, Spend, rounded_up
 from dpforest.privacy.accounts.stages import Stage
+from dpforest.privacy.accounts.writing import runs_of_equal
 from dpforest.report.page.charts import meter
 from dpforest.report.page.markup import Child, Html, joined, short, tag
 
@@ -66,22 +67,29 @@ def _stage(stage: Stage) -> Html:
 
 
 def _entries(stage: Stage) -> Iterator[Child]:
-    for entry in stage.entries[:MOST_ENTRIES]:
-        yield _entry(entry, _share(entry.cost(), stage.total), level=1)
-    if len(stage.entries) > MOST_ENTRIES:
-        more = len(stage.entries) - MOST_ENTRIES
+    folded = list(runs_of_equal(stage.entries))
+    for entry, times in folded[:MOST_ENTRIES]:
+        yield _entry(entry, times, _share(entry.cost(), times, stage.total), level=1)
+    if len(folded) > MOST_ENTRIES:
+        more = sum(times for _, times in folded[MOST_ENTRIES:])
         yield tag("p", f"… and {more} more entries; the model file has them all.", class_="small")
 
 
-def _entry(entry: Entry, share: float | None, level: int) -> Html:
+def _entry(entry: Entry, times: int, share: float | None, level: int) -> Html:
+    """A line for an entry, or for so many equal ones."""
+    cost, alike = str(entry.cost()), ""
+    if times > 1:
+        cost, alike = f"{cost} each", f"{times:,} times: "
     if isinstance(entry, Spend):
-        line = _line(entry.label, str(entry.cost()), entry.mechanism, share, _made(entry))
+        line = _line(entry.label, cost, alike + entry.mechanism, share, _made(entry))
         return tag("div", line, class_="spend")
-    times = f"{entry.times:,} times, " if entry.times > 1 else ""
-    line = _line(entry.label, str(entry.cost()), times + RULES[entry.rule], share)
-    parts = [_entry(part, None, level + 1) for part in entry.parts[:MOST_ENTRIES]]
-    if len(entry.parts) > MOST_ENTRIES:
-        parts.append(tag("p", f"… and {len(entry.parts) - MOST_ENTRIES} more.", class_="small"))
+    copies = f"{entry.times:,} times, " if entry.times > 1 else ""
+    line = _line(entry.label, cost, alike + copies + RULES[entry.rule], share)
+    folded = list(runs_of_equal(entry.parts))
+    parts = [_entry(part, n, None, level + 1) for part, n in folded[:MOST_ENTRIES]]
+    if len(folded) > MOST_ENTRIES:
+        more = sum(n for _, n in folded[MOST_ENTRIES:])
+        parts.append(tag("p", f"… and {more} more.", class_="small"))
     return tag("details", tag("summary", line), *parts, open=level < 2)
 
 
@@ -117,10 +125,12 @@ def _plain(value: float | Fraction) -> str:
     return rounded_up(value) if value >= 0 else f"{float(value):.6g}"
 
 
-def _share(cost: Cost, total: Cost) -> float | None:
-    """The share of a stage's cost, where there is one kind of loss only."""
+def _share(cost: Cost, times: int, total: Cost) -> float | None:
+    """The share of so many costs in that of a stage, where there is one kind of loss only."""
     if math.inf in (total.epsilon, total.mu_squared) or (total.epsilon and total.mu_squared):
         return None
     if total.mu_squared:
-        return float(Fraction(cost.mu_squared) / Fraction(total.mu_squared))
-    return float(Fraction(cost.epsilon) / Fraction(total.epsilon)) if total.epsilon else None
+        return float(times * Fraction(cost.mu_squared) / Fraction(total.mu_squared))
+    if not total.epsilon:
+        return None
+    return float(times * Fraction(cost.epsilon) / Fraction(total.epsilon))

@@ -76,7 +76,7 @@ def _price(model: Ledger, evaluation: Ledger) -> Iterator[Child]:
 
 
 def _unnamed(found: Mapping[str, Any]) -> Html | None:
-    if "model" in found:
+    if "model_digest" in found or "model" in found:
         return None
     told = "The evaluation does not say which model it measured; make sure that it is this one."
     return tag("p", told, class_="small")
@@ -84,7 +84,11 @@ def _unnamed(found: Mapping[str, Any]) -> Html | None:
 
 def _row(name: str, figure: Mapping[str, Any], place: int | None = None) -> tuple[str, str, str]:
     value, low, high = (_at(figure[part], place) for part in ("value", "low", "high"))
-    return name, number(value), f"{number(low)} to {number(high)}"
+    return name, _known(value), f"{number(low)} to {number(high)}"
+
+
+def _known(value: float | None) -> str:
+    return "not known" if value is None else number(value)
 
 
 def _at(part: Any, place: int | None) -> float | None:
@@ -165,11 +169,16 @@ def _unit_square(curve: Mapping[str, Sequence[float]], title: str) -> Html:
     plot = Plot((0.0, 1.0), (0.0, 1.0))
     plot.guide([(0.0, 0.0), (1.0, 1.0)])
     y, low, high = (
-        [(a, min(max(b, 0.0), 1.0)) for a, b in zip(curve["x"], curve[part], strict=True)]
+        [
+            (a, min(max(b, 0.0), 1.0))
+            for a, b in zip(curve["x"], curve[part], strict=True)
+            if b is not None  # the value is not known where the noise covers it
+        ]
         for part in ("y", "low", "high")
     )
     plot.band(high, low)
-    plot.curve(y, 0)
+    if y:
+        plot.curve(y, 0)
     plot.name_x([(k / 4, f"{k / 4:g}") for k in range(5)])
     return plot.draw(title, f"{title}, with a band for its error")
 
@@ -179,7 +188,7 @@ def _residuals(found: Mapping[str, Any]) -> Html | None:
     if curve is None:
         return None
     rows = [
-        (f"{p:.0%}", number(y), f"{number(low)} to {number(high)}")
+        (f"{p:.0%}", _known(y), f"{number(low)} to {number(high)}")
         for p, y, low, high in zip(*(curve[k] for k in ("x", "y", "low", "high")), strict=True)
     ]
     return joined(
