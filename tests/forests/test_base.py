@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from dpforest import (
+    Budget,
     BudgetExceededError,
     GreedyForestClassifier,
     MatrixForestClassifier,
@@ -87,6 +88,23 @@ def test_a_schema_read_from_the_data_leaves_no_guarantee(census, tmp_path):
         model = RandomDecisionForestClassifier(schema=read).fit(census.X, census.y)
         assert model.ledger_.guarantee is None
         assert "not paid for" in model.ledger_.reasons[0]
+
+
+def test_a_starter_schema_leaves_no_guarantee(census):
+    starter = {"read_from_data": "PRIVATE"} | census.schema.to_dict()
+    model = RandomDecisionForestClassifier(schema=starter, n_estimators=2)
+    with pytest.warns(PrivacyLeakWarning):
+        model.fit(census.X, census.y)
+    assert model.ledger_.guarantee is None
+    assert not model.ledger_.releasable
+
+
+def test_a_budget_does_not_pay_for_a_starter_schema(census, tmp_path):
+    budget = Budget.create(tmp_path / "b.db", epsilon=3.0, delta=0.0, table="t")
+    starter = {"read_from_data": "PRIVATE"} | census.schema.to_dict()
+    model = RandomDecisionForestClassifier(schema=starter, n_estimators=2, budget=budget)
+    with pytest.warns(PrivacyLeakWarning), pytest.raises(ValueError, match="this has none"):
+        model.fit(census.X, census.y)
 
 
 def test_a_seeded_schema_is_noted(census):
