@@ -23,6 +23,7 @@ from dpforest.cli.csv_layout import Asked, CsvLayout, layout_of, open_text
 from dpforest.datasets import frames
 from dpforest.exceptions import SchemaError
 from dpforest.schema.categories import is_missing
+from dpforest.tables.columns import Column
 
 Columns = Mapping[str, NDArray[Any]]
 CSV = (
@@ -73,7 +74,8 @@ class InputTable:
         self.require([name])
         if not isinstance(self.data, nw.DataFrame):
             return list(self.data[name])
-        return [None if is_missing(value) else value for value in self.data[name].to_list()]
+        values = Column(self.data[name], repr(name)).python_values()
+        return [None if is_missing(value) else value for value in values]
 
     def require(self, names: Sequence[str]) -> None:
         """Raise SchemaError when a column is not there."""
