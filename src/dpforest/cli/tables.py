@@ -19,7 +19,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.cli.csv_layout import Asked, CsvLayout, layout_of, open_text
+from dpforest.cli.csv_layout import Asked, CsvLayout, layout_of, odd_line, odd_line_error, open_text
 from dpforest.datasets import frames
 from dpforest.exceptions import SchemaError
 from dpforest.schema.categories import is_missing
@@ -95,6 +95,9 @@ def read_table(path: Path, names: Sequence[str], asked: Asked = Asked()) -> Inpu
         return table
     with _described(path, *CSV):
         layout = layout_of(path, asked)
+        odd = odd_line(path, layout)
+    if odd is not None:
+        raise odd_line_error(path, odd)
     _require(path, layout.header, names)
     with _described(path, *CSV):
         if frames.installed_backend() is None:
