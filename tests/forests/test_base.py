@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 
 from dpforest import (
@@ -19,9 +19,12 @@ from dpforest import (
     MatrixForestClassifier,
     MatrixForestPredictor,
     MedianForestClassifier,
+    MedianForestRegressor,
     NumericFeature,
     PrivacyLeakWarning,
     PrivateForestClassifier,
+    PrivateForestRegressor,
+    PrivateIntervalRegressor,
     RandomDecisionForestClassifier,
     Schema,
     SchemaError,
@@ -68,6 +71,49 @@ def test_a_refit_that_fails_leaves_no_model(census, monkeypatch, tmp_path, name)
         model.predict(census.X)
     with pytest.raises(NotFittedError):
         model.save(tmp_path / "model.dpforest")
+
+
+OF_TABLES = {"schema_", "ledger_", "classes_", "_complete", "n_features_in_", "feature_names_in_"}
+"""What a fit knows before anything is released."""
+
+RESULTS = [
+    PrivateForestClassifier(),
+    PrivateForestClassifier(delta=0.0),
+    PrivateForestRegressor(),
+    PrivateIntervalRegressor(),
+    RandomDecisionForestClassifier(),
+    MedianForestClassifier(),
+    MedianForestRegressor(),
+    GreedyForestClassifier(),
+    MatrixForestClassifier(max_depth=2),
+    MatrixForestPredictor(max_depth=2),
+]
+
+
+@pytest.mark.parametrize("model", RESULTS, ids=lambda model: str(model)[:40])
+def test_nothing_of_an_earlier_fit_outlives_the_beginning_of_the_next(census, monkeypatch, model):
+    numbers = Schema(census.schema.features, Target(low=0, high=120))
+    y = census.y if is_classifier(model) else census.X["age"]
+    schema = census.schema if is_classifier(model) else numbers
+    model = clone(model).set_params(epsilon=3.0, schema=schema).fit(census.X, y)
+    known = model.get_params().keys() | OF_TABLES
+    assert vars(model).keys() - known, "a fit leaves results"
+
+    def fail(self, desk, rng):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(model), "_train", fail)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(census.X, y)
+    assert vars(model).keys() <= known
+
+
+def test_what_an_auditor_lends_is_there_for_the_next_fit(census):
+    model = RandomDecisionForestClassifier(schema=census.schema, n_estimators=2)
+    model._draws = Draws(1)
+    lent = model._draws
+    assert model.fit(census.X, census.y)._draws is lent
+    assert model.fit(census.X, census.y)._draws is lent
 
 
 def test_a_refused_table_leaves_the_old_model(census):
