@@ -136,7 +136,9 @@ def plain_value(value: object) -> Category | None:
     >>> [plain_value(value) for value in (np.float32(0.5), Decimal("2.0"), True, "a", "", [1])]
     [0.5, 2, True, 'a', None, None]
     """
-    if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return None  # NumPy takes some of them for integers
+    if isinstance(value, np.generic):
         value = value.item()
     if is_missing(value) or not isinstance(value, str | Real | Decimal | np.floating):
         return None
