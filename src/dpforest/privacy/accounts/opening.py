@@ -90,11 +90,15 @@ def unpaid_ledger(cost: Ledger | None = None) -> Ledger:
     return ledger
 
 
-def read_schema_ledger(written: Mapping[str, Any] | None, read_from_data: bool) -> Ledger | None:
+def read_schema_ledger(
+    written: Mapping[str, Any] | None, read_from_data: bool = False
+) -> Ledger | None:
     """Read what a schema cost; SchemaError where its releases do not say what they were made of."""
-    ledger = None if written is None else Ledger.from_dict(written)
+    if written is None:
+        return unpaid_ledger() if read_from_data else None
+    ledger = Ledger.from_dict(written)
     try:
-        require_made(() if ledger is None else ledger.entries)
+        require_made(ledger.entries)
     except ValueError as error:
         raise SchemaError(f"schema: its ledger was edited: {error}") from None
     return unpaid_ledger(ledger) if read_from_data else ledger
