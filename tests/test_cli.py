@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from dpforest import (
     Budget,
     NumericFeature,
+    PrivacyLeakWarning,
     PrivateForestClassifier,
     PrivateForestRegressor,
     Protection,
@@ -216,6 +217,8 @@ def test_a_starter_schema_leaks_loudly_and_is_refused(folder, monkeypatch, with_
     assert entry["features"][0]["name"] == "age"
     assert entry["features"][0]["kind"] == "numeric"
     assert entry["target"] == {"name": "income", "classes": ["<=50K", ">50K"]}
+    with pytest.warns(PrivacyLeakWarning):
+        assert Schema.load(starter).ledger.guarantee is None
     del entry["read_from_data"]
     starter.write_text(json.dumps(entry), encoding="utf-8")
     edited = folder / f"edited-{with_frames}.dpforest"

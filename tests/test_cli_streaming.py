@@ -89,7 +89,8 @@ def test_predictions_are_those_of_the_file_in_memory(folder, table, output, opti
 def test_bad_tables_are_refused_without_showing_cells(folder, tmp_path, all_large):
     (tmp_path / "ragged.csv").write_text("age,education\n17,SECRET\n18\n")
     (tmp_path / "other.csv").write_text("SECRET\n17\n")
-    for name in ("ragged.csv", "other.csv"):
+    (tmp_path / "long.csv").write_text('age,education\n17,"SECRET\n18,"\n')
+    for name in ("ragged.csv", "other.csv", "long.csv"):
         result = run(
             "predict", folder / "model.dpforest", tmp_path / name, "-o", tmp_path / "a.csv"
         )

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpforest.cli import tables
-from dpforest.cli.csv_layout import SEPARATORS, Asked, layout_of, separator_of
+from dpforest.cli import csv_layout, tables
+from dpforest.cli.csv_layout import SEPARATORS, Asked, layout_of, odd_line, separator_of
 from dpforest.datasets import frames
 
 ROWS = [["1", "süd"], ["2", "a,b;c|d\te"], ["", "nörd"]]
@@ -62,6 +62,83 @@ def test_records_have_no_say(tmp_path_factory, names, separator, records):
         found.append((layout.separator, layout.encoding, layout.header))
     assert len(set(found)) == 1
     assert found[0] == (separator, "utf-8", tuple(names))
+
+
+BACKENDS = ["pandas", "polars", "pyarrow", None]
+LINES = ['"a b","x,y"', "plain,1", '"5"" pipe",""', ",2", '"""",""""""']
+
+
+def written(path, lines, end="\n"):
+    path.write_bytes(end.join(["a,b", *lines, ""]).encode())
+    return path
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@given(
+    st.lists(st.sampled_from(LINES), min_size=1, max_size=6),
+    st.integers(0, 6),
+    st.text(st.sampled_from('",ab\n\r '), max_size=8),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_line_changes_no_other_record(tmp_path_factory, backend, lines, place, odd):
+    """Whatever one line is: the file is refused, or all other records are read as without it."""
+    folder = tmp_path_factory.mktemp("lines")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frames, "BACKENDS", () if backend is None else (backend,))
+        alone = list(zip(*cells(written(folder / "t.csv", lines)), strict=True))
+        assert len(alone) == len(lines)
+        try:
+            found = cells(written(folder / "u.csv", [*lines[:place], odd, *lines[place:]]))
+        except ValueError:
+            return
+    rows = list(zip(*found, strict=True))
+    after = len(lines) - min(place, len(lines))
+    assert rows[: len(lines) - after] == alone[: len(lines) - after]
+    assert rows[len(rows) - after :] == alone[len(lines) - after :]
+
+
+ODD = {
+    "a cell goes on on the next line": ['"a', 'b",1'],
+    "a quote does not end": ['"oops,1'],
+    "a quote begins within a cell": ['5" pipe,1'],
+    "two quotes begin and end in other cells": ['5" pipe,6" pipe'],
+    "a quote ends within a cell": ['"a"b,1'],
+    "a space before a quote": [' "a",1'],
+}
+
+
+@pytest.mark.parametrize("piece", [1, 7, 1 << 24])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("what", ODD)
+def test_odd_quotes_are_refused_by_the_number_of_their_line(
+    tmp_path, monkeypatch, what, end, piece
+):
+    monkeypatch.setattr(csv_layout, "PIECE", piece)
+    path = written(tmp_path / "t.csv", [*LINES, *ODD[what], *LINES], end)
+    with pytest.raises(ValueError, match=f"line {len(LINES) + 2}: its quotes") as caught:
+        tables.read_table(path, ["a", "b"])
+    assert "oops" not in str(caught.value)
+    assert "pipe" not in str(caught.value)
+    fine = written(tmp_path / "fine.csv", LINES * 3, end)
+    assert odd_line(fine, layout_of(fine, Asked())) is None
+
+
+@pytest.mark.parametrize("separator", [";", "§", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_quotes_are_around_cells_with_any_separator(tmp_path, separator, encoding):
+    path = tmp_path / "t.csv"
+    asked = Asked(separator, encoding)
+    for line, odd in (('"a"|"b"', None), ('"|"|""', None), ('a,"b"|c', 2), ('"a",|c', 2)):
+        text = f'"a"|"b"\n{line}'.replace("|", separator)
+        path.write_bytes(text.encode(encoding))
+        assert odd_line(path, layout_of(path, asked)) == odd
+
+
+def test_a_header_of_several_lines_is_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('"a\nb",c\n1,2\n', encoding="utf-8")
+    with pytest.raises(ValueError, match="line 1: its quotes"):
+        tables.read_table(path, ["c"])
 
 
 def test_quotes_hide_separators_and_commas_win_ties():

@@ -9,18 +9,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 
 from dpforest import (
+    Budget,
     BudgetExceededError,
     GreedyForestClassifier,
     MatrixForestClassifier,
     MatrixForestPredictor,
     MedianForestClassifier,
+    MedianForestRegressor,
     NumericFeature,
     PrivacyLeakWarning,
     PrivateForestClassifier,
+    PrivateForestRegressor,
+    PrivateIntervalRegressor,
     RandomDecisionForestClassifier,
     Schema,
     SchemaError,
@@ -69,6 +73,49 @@ def test_a_refit_that_fails_leaves_no_model(census, monkeypatch, tmp_path, name)
         model.save(tmp_path / "model.dpforest")
 
 
+OF_TABLES = {"schema_", "ledger_", "classes_", "_complete", "n_features_in_", "feature_names_in_"}
+"""What a fit knows before anything is released."""
+
+RESULTS = [
+    PrivateForestClassifier(),
+    PrivateForestClassifier(delta=0.0),
+    PrivateForestRegressor(),
+    PrivateIntervalRegressor(),
+    RandomDecisionForestClassifier(),
+    MedianForestClassifier(),
+    MedianForestRegressor(),
+    GreedyForestClassifier(),
+    MatrixForestClassifier(max_depth=2),
+    MatrixForestPredictor(max_depth=2),
+]
+
+
+@pytest.mark.parametrize("model", RESULTS, ids=lambda model: str(model)[:40])
+def test_nothing_of_an_earlier_fit_outlives_the_beginning_of_the_next(census, monkeypatch, model):
+    numbers = Schema(census.schema.features, Target(low=0, high=120))
+    y = census.y if is_classifier(model) else census.X["age"]
+    schema = census.schema if is_classifier(model) else numbers
+    model = clone(model).set_params(epsilon=3.0, schema=schema).fit(census.X, y)
+    known = model.get_params().keys() | OF_TABLES
+    assert vars(model).keys() - known, "a fit leaves results"
+
+    def fail(self, desk, rng):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(model), "_train", fail)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(census.X, y)
+    assert vars(model).keys() <= known
+
+
+def test_what_an_auditor_lends_is_there_for_the_next_fit(census):
+    model = RandomDecisionForestClassifier(schema=census.schema, n_estimators=2)
+    model._draws = Draws(1)
+    lent = model._draws
+    assert model.fit(census.X, census.y)._draws is lent
+    assert model.fit(census.X, census.y)._draws is lent
+
+
 def test_a_refused_table_leaves_the_old_model(census):
     model = RandomDecisionForestClassifier(epsilon=2.0, schema=census.schema, random_state=0)
     before = model.fit(census.X, census.y).predict(census.X)
@@ -87,6 +134,23 @@ def test_a_schema_read_from_the_data_leaves_no_guarantee(census, tmp_path):
         model = RandomDecisionForestClassifier(schema=read).fit(census.X, census.y)
         assert model.ledger_.guarantee is None
         assert "not paid for" in model.ledger_.reasons[0]
+
+
+def test_a_starter_schema_leaves_no_guarantee(census):
+    starter = {"read_from_data": "PRIVATE"} | census.schema.to_dict()
+    model = RandomDecisionForestClassifier(schema=starter, n_estimators=2)
+    with pytest.warns(PrivacyLeakWarning):
+        model.fit(census.X, census.y)
+    assert model.ledger_.guarantee is None
+    assert not model.ledger_.releasable
+
+
+def test_a_budget_does_not_pay_for_a_starter_schema(census, tmp_path):
+    budget = Budget.create(tmp_path / "b.db", epsilon=3.0, delta=0.0, table="t")
+    starter = {"read_from_data": "PRIVATE"} | census.schema.to_dict()
+    model = RandomDecisionForestClassifier(schema=starter, n_estimators=2, budget=budget)
+    with pytest.warns(PrivacyLeakWarning), pytest.raises(ValueError, match="this has none"):
+        model.fit(census.X, census.y)
 
 
 def test_a_seeded_schema_is_noted(census):

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from dpforest import GreedyForestClassifier, PrivateForestClassifier, RandomDecisionForestClassifier
-from dpforest.forests.declared import Declared, fitted, one_of, parameter
+from dpforest.forests.declared import Declared, fitted, lent, one_of, parameter
 
 
 def positive(name, value):
@@ -17,6 +17,8 @@ class Tree(Declared):
     depth: int = parameter(default=3, check=positive)
     splits: str = one_of("binary", "multiway", default="binary")
     grown_: int = fitted()
+    _inner: int = fitted()
+    _borrowed: int = lent()
 
 
 class Forest(Tree):
@@ -28,6 +30,8 @@ def test_parameters_of_bases_come_first_and_may_be_declared_anew():
     assert [*inspect.signature(Forest).parameters] == ["depth", "splits", "trees"]
     assert (Forest().depth, Tree().depth, Forest(depth=1).depth) == (5, 3, 1)
     assert not hasattr(Forest(), "grown_")
+    assert not hasattr(Forest(), "_borrowed")
+    assert Forest.declared_results == Tree.declared_results == {"grown_", "_inner"}
 
 
 @pytest.mark.parametrize(

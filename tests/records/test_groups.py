@@ -60,6 +60,20 @@ def test_floats_that_may_have_been_rounded_are_refused(groups):
     assert "9007" not in str(caught.value)
 
 
+def test_numbers_without_end_are_refused():
+    for endless in (Decimal("1E+999999"), Decimal("-1E+999999999"), 10**5000, -(10**4001)):
+        for others in ([1], ["a"]):
+            with pytest.raises(SchemaError, match="more than 4001 digits"):
+                person_keys([endless, *others])
+
+
+def test_the_longest_ids_are_found():
+    longest = 10**4001 - 1
+    keys = person_keys([longest, Decimal(10) ** 4000, 10**4000, str(10**4000), "1" + "0" * 5000])
+    assert keys[1] == keys[2] == keys[3]
+    assert len(set(keys.tolist())) == 3
+
+
 @pytest.mark.parametrize("gap", [None, np.nan, pd.NA, "nan", "NaN", ""])
 @pytest.mark.parametrize("make", [list, pd.Series, lambda ids: np.array(ids, dtype=object)])
 def test_missing_persons_are_refused(make, gap):

@@ -41,10 +41,12 @@ from dpforest import (
     Target,
     evaluate,
 )
+from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.records import private_file
 from dpforest.tables import streams
 from dpforest.tables.encode import Encoding
 from dpforest.tables.sources import as_source
+from tests.tables import not_texts
 
 N, BLOCK = 1_100, 300
 FEATURES = (
@@ -383,6 +385,96 @@ def test_values_that_are_no_numbers_are_refused_without_being_shown(table, tmp_p
     source = ParquetTable(in_files(bad, tmp_path / "table", (500,)))
     said = refused(forest_of("flagship"), source, SchemaError, "'age'")
     assert "seventeen" not in said
+
+
+ROLES = {
+    "a category": ("town", {}, {}),
+    "a number": ("age", {}, {}),
+    "the target": ("ill", {}, {}),
+    "a person": ("person", {"groups": "person"}, {"max_records_per_group": 1}),
+    "a weight": ("weight", {"sample_weight": "weight"}, {"max_sample_weight": 1.0}),
+}
+
+
+def with_bytes(table, name):
+    """The table in Arrow, and in the last record of a column of texts bytes that are none."""
+    whole = arrow(table.assign(weight=1.0))
+    texts = not_texts.arrow(whole[name].cast(pa.string()).fill_null("a").to_pylist()[:-1])
+    return whole.set_column(whole.schema.names.index(name), name, texts)
+
+
+@pytest.mark.parametrize("numbered", [False, True])
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("family", ["flagship", "random, disjoint", "median", "greedy"])
+def test_what_is_no_text_is_refused_before_anything_is_spent(
+    family, role, numbered, table, tmp_path
+):
+    name, given, options = ROLES[role]
+    if family != "flagship" and "max_sample_weight" in options:
+        pytest.skip("only the flagship has weights")
+    bad = with_bytes(table, name)
+    if numbered:
+        place = bad.schema.names.index(name)
+        bad = bad.set_column(place, name, bad[name].dictionary_encode())
+    pq.write_table(bad, tmp_path / "bad.parquet", row_group_size=170)
+    for source in (ParquetTable(tmp_path / "bad.parquet"), ds.dataset(tmp_path / "bad.parquet")):
+        said = refused(forest_of(family, **options), source, SchemaError, "read", **given)
+        assert not_texts.SECRET not in said
+
+
+@pytest.mark.parametrize("what", ["town", "ill", "person"])
+def test_a_paid_schema_of_what_is_no_text_is_refused(what, table, tmp_path, monkeypatch):
+    pq.write_table(with_bytes(table, what).drop(["not read"]), tmp_path / "bad.parquet")
+    monkeypatch.setattr(Ledger, "debit", lambda self, entry: pytest.fail("spent"))
+    for source in (ParquetTable(tmp_path / "bad.parquet"), ds.dataset(tmp_path / "bad.parquet")):
+        with pytest.raises(SchemaError, match="cannot be read") as caught:
+            Schema.infer(
+                source,
+                target="ill",
+                epsilon=1.0,
+                delta=1e-4,
+                groups="person",
+                max_records_per_group=2,
+            )
+        assert not_texts.SECRET not in str(caught.value)
+
+
+def test_an_evaluation_of_what_is_no_text_is_refused(table, folder, tmp_path, monkeypatch):
+    forest = forest_of("random, disjoint").fit(ParquetTable(folder), "ill")
+    pq.write_table(with_bytes(table, "town"), tmp_path / "bad.parquet")
+    monkeypatch.setattr(Ledger, "debit", lambda self, entry: pytest.fail("spent"))
+    with pytest.raises(SchemaError, match="'town': a value cannot be read") as caught:
+        evaluate(forest, ParquetTable(tmp_path / "bad.parquet"), "ill", epsilon=1.0)
+    assert not_texts.SECRET not in str(caught.value)
+
+
+def in_csv(table, path, odd):
+    """Many records, so that what Arrow takes for the types of cells is not that of the odd one."""
+    many = pd.concat([table[["age", "income", "town", "ill"]]] * 100).astype({"age": object})
+    many.iloc[-1, 0] = odd
+    many.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_a_cell_of_csv_that_is_none_of_its_type_is_refused(declared, table, tmp_path, monkeypatch):
+    types = {"age": pa.int64(), "income": pa.float64(), "town": pa.string(), "ill": pa.string()}
+    path = in_csv(table, tmp_path / "table.csv", "seventeen")
+    source = ds.dataset(path, format="csv", schema=pa.schema(types) if declared else None)
+    said = refused(forest_of("flagship"), source, SchemaError, "cannot be read")
+    assert "seventeen" not in said
+    monkeypatch.setattr(Ledger, "debit", lambda self, entry: pytest.fail("spent"))
+    with pytest.raises(SchemaError, match="cannot be read"):
+        Schema.infer(source, target="ill", epsilon=1.0, delta=1e-4)
+
+
+def test_files_that_carry_their_types_are_known_to_have_them(table, tmp_path):
+    whole = arrow(table.drop(columns="not read"))
+    for form in ("parquet", "ipc", "csv"):
+        ds.write_dataset(whole, tmp_path / form, format=form)
+        source = as_source(ds.dataset(tmp_path / form, format=form))
+        assert source.uniform == (form != "csv")
+    assert not as_source(ds.dataset(whole)).uniform
 
 
 def test_texts_that_spell_numbers_are_numbers(table, folder, tmp_path):

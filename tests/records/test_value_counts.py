@@ -101,6 +101,9 @@ def test_a_number_counts_whatever_equals_it(order):
         ([1], None),
         (10**400, None),
         (Decimal("1E+1000000"), None),
+        (np.datetime64("2020-01-01", "ns"), None),
+        (np.timedelta64(3, "ns"), None),
+        (np.timedelta64(3), None),  # which has no hash
     ],
 )
 def test_kinds_follow_from_the_value(value, kind):
@@ -132,6 +135,8 @@ ODD = [
     {"a": 1},
     np.inf,
     10**400,
+    np.timedelta64(3),
+    np.timedelta64(3, "ns"),
 ]
 TABLES = {
     "whole": [1, 2, 3, 2**53 + 1],

@@ -312,6 +312,42 @@ def test_replace_keeps_what_is_not_named():
         schema.replace(NumericFeature("size", 0, 1))
 
 
+def starter(**others):
+    declared = Schema((AGE, SEX), Target("ill", classes=(0, 1)))
+    return {"read_from_data": "PRIVATE", **others} | declared.to_dict()
+
+
+def test_a_starter_is_void_until_it_is_edited(tmp_path):
+    with pytest.warns(PrivacyLeakWarning, match="private and were not paid for"):
+        schema = Schema.from_dict(starter())
+    with pytest.warns(PrivacyLeakWarning):
+        observed = Schema.from_frame([[30.0, "no"], [50.5, "yes"]], [0, 1])
+    assert schema.ledger.reasons == observed.ledger.reasons
+    assert not schema.ledger.releasable
+    (tmp_path / "starter.json").write_text(json.dumps(starter()), encoding="utf-8")
+    with pytest.warns(PrivacyLeakWarning):
+        loaded = Schema.load(tmp_path / "starter.json")
+    schema.save(tmp_path / "saved.json")
+    kept = (
+        Schema.from_dict(schema.to_dict()),
+        Schema.load(tmp_path / "saved.json"),
+        schema.select(["age"]),
+        schema.replace(NumericFeature("age", 0, 150)),
+    )
+    for each in (loaded, *kept):
+        assert each.ledger.reasons == schema.ledger.reasons
+    edited = starter()
+    del edited["read_from_data"]
+    assert Schema.from_dict(edited).ledger is None
+
+
+def test_a_starter_with_a_price_is_void_and_keeps_the_price():
+    with pytest.warns(PrivacyLeakWarning):
+        schema = Schema.from_dict(starter(ledger=paid().ledger.to_dict()))
+    assert schema.ledger.epsilon == paid().ledger.epsilon
+    assert schema.ledger.guarantee is None
+
+
 def test_a_part_of_a_schema_read_from_the_data_stays_void():
     with pytest.warns(PrivacyLeakWarning):
         schema = Schema.from_frame([[30.0, "no"], [50.5, "yes"]], [0, 1])

@@ -47,6 +47,16 @@ def test_a_float_among_large_ids_merges_nobody():
         person_keys(np.array([*ids, 1.0]))
 
 
+def test_no_record_makes_numpy_warn():
+    """A warning would tell of one record; warnings are errors here."""
+    schema = Schema([NumericFeature("c", 0, 1)])
+    for far in (np.longdouble("1e4000"), 10**400):
+        found = Encoding.from_schema(schema, 2).bins([[0.1], [far], [None], ["0.2"]])
+        assert found.ravel().tolist() == [0, 1, 2, 0]
+        found = Encoding.from_schema(schema, 2).bins([[0.1], [far], [None]])
+        assert found.ravel().tolist() == [0, 1, 2]
+
+
 def test_what_a_gap_is():
     schema = Schema([CategoricalFeature("c", ("a", "1")), CategoricalFeature("d", ("", "a"))])
     gaps = [None, NAN, pd.NA, pd.NaT, np.datetime64("NaT"), "nan", "NaN", Decimal("NaN")]

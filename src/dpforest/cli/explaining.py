@@ -17,6 +17,7 @@ from dpforest.forests.files import read_model
 from dpforest.forests.saving import load_model
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.schema import Schema
+from dpforest.schema.reading import is_marked
 
 LEAKS = "no guarantee: the schema was read from the data; edit it, or pay for one with --epsilon"
 FREE = "nothing was spent: the schema is declared, all of it counts as public"
@@ -51,9 +52,9 @@ def explain(
 
 def _schema(file: Path, written: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
     """What a schema cost: a price, nothing, or the guarantee."""
-    ledger = Schema.load(file).ledger
-    if inputs.LEAK in written:
+    if is_marked(written):
         return [LEAKS], {"kind": "schema", "guarantee": None, "reasons": [LEAKS], "ledger": None}
+    ledger = Schema.load(file).ledger
     if ledger is None:
         return [FREE], {"kind": "schema", "ledger": None}
     return [ledger.explain()], {"kind": "schema"} | inputs.told_of(ledger)

@@ -17,11 +17,9 @@ from dpforest.forests.files import read_model
 from dpforest.privacy.accounts.ledger import Ledger
 from dpforest.schema import Schema
 from dpforest.schema.column_types import Types, check_types
+from dpforest.schema.reading import READ_FROM_DATA, is_marked, read_json
 from dpforest.tables.arrow_source import ParquetTable
 from dpforest.tables.labels import spelled_classes
-
-LEAK = "read_from_data"
-"""The key of a starter schema that must go before it is trained with."""
 
 
 def load_schema(path: Path) -> Schema:
@@ -31,14 +29,14 @@ def load_schema(path: Path) -> Schema:
             f"--schema {path}: no such file; 'dpforest schema TABLE --target COLUMN -o {path}' "
             "writes a starter to edit"
         )
-    schema = Schema.load(path)
-    if LEAK in json.loads(path.read_text(encoding="utf-8")):
+    entry = read_json(path)
+    if is_marked(entry):
         raise SchemaError(
             f"--schema {path} was read from the data, so training with it has no guarantee: "
-            f"replace its bounds, categories and classes by public ones and delete {LEAK!r}, "
-            "or pay for a schema with 'dpforest schema --epsilon'"
+            "replace its bounds, categories and classes by public ones and delete "
+            f"{READ_FROM_DATA!r}, or pay for a schema with 'dpforest schema --epsilon'"
         )
-    return schema
+    return Schema.from_dict(entry)
 
 
 def target_column(schema: Schema, asked: str | None) -> str:
@@ -94,7 +92,7 @@ def save_starter(
     # Without its ledger: what is public after editing has no account of a leak.
     entry = Schema(found.features, found.target).to_dict()
     why = "PRIVATE: replace bounds, categories and classes by public ones, then delete this line"
-    text = json.dumps({LEAK: why} | entry, indent=2, ensure_ascii=False)
+    text = json.dumps({READ_FROM_DATA: why} | entry, indent=2, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 

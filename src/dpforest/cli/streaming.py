@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from dpforest.cli.csv_layout import Asked, layout_of, open_text
+from dpforest.cli.csv_layout import Asked, layout_of, odd_line, odd_line_error, open_text
 from dpforest.cli.tables import is_parquet
 from dpforest.exceptions import SchemaError
 from dpforest.schema.categories import is_missing
 from dpforest.tables.arrow_source import ParquetTable
+from dpforest.tables.columns import Column
 from dpforest.tables.sources import EMPTY
 from dpforest.tables.streams import blocks_of
 
@@ -112,7 +113,7 @@ def _pieces(
     source.require(wanted)
     for block in blocks_of(source, wanted):
         others = {
-            name: [None if is_missing(value) else value for value in block[name].to_list()]
+            name: [None if is_missing(v) else v for v in Column(block[name], name).python_values()]
             for name in kept
         }
         yield block.select(names).to_native(), others
@@ -128,6 +129,8 @@ def _csv_pieces(
         if missing:
             listed = ", ".join(map(repr, missing))
             raise SchemaError(f"{path} has no column {listed}: its first line must name them")
+        if (odd := odd_line(path, layout)) is not None:
+            raise odd_line_error(path, odd)
         places = [header.index(name) for name in names]
         with open_text(path, encoding=layout.encoding) as file:
             lines = csv.reader(file, delimiter=layout.separator)

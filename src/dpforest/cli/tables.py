@@ -19,10 +19,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from dpforest.cli.csv_layout import Asked, CsvLayout, layout_of, open_text
+from dpforest.cli.csv_layout import Asked, CsvLayout, layout_of, odd_line, odd_line_error, open_text
 from dpforest.datasets import frames
 from dpforest.exceptions import SchemaError
 from dpforest.schema.categories import is_missing
+from dpforest.tables.columns import Column
 
 Columns = Mapping[str, NDArray[Any]]
 CSV = (
@@ -73,7 +74,8 @@ class InputTable:
         self.require([name])
         if not isinstance(self.data, nw.DataFrame):
             return list(self.data[name])
-        return [None if is_missing(value) else value for value in self.data[name].to_list()]
+        values = Column(self.data[name], repr(name)).python_values()
+        return [None if is_missing(value) else value for value in values]
 
     def require(self, names: Sequence[str]) -> None:
         """Raise SchemaError when a column is not there."""
@@ -93,6 +95,9 @@ def read_table(path: Path, names: Sequence[str], asked: Asked = Asked()) -> Inpu
         return table
     with _described(path, *CSV):
         layout = layout_of(path, asked)
+        odd = odd_line(path, layout)
+    if odd is not None:
+        raise odd_line_error(path, odd)
     _require(path, layout.header, names)
     with _described(path, *CSV):
         if frames.installed_backend() is None:

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpforest.forests import parameters as checks
-from dpforest.forests.declared import fitted, one_of, parameter
+from dpforest.forests.declared import lent, one_of, parameter
 from dpforest.forests.docstrings import spelled_out
 from dpforest.forests.expectations import Worth, warn_of_few_records, warn_of_large_epsilon
 from dpforest.forests.exporting import ExportedEstimator
@@ -35,7 +35,7 @@ from dpforest.tables.sources import as_source
 
 COUNT_SHARE = Fraction(2, 100)  # of epsilon, for the noisy number of records that "auto" needs
 FEWEST_RECORDS = 10.0  # that a plan reckons with, whatever the noise says
-SCIKIT_LEARN_FACTS = ("n_features_in_", "feature_names_in_")
+SCIKIT_LEARN_FACTS = {"n_features_in_", "feature_names_in_"}
 
 
 class PrivateEstimator(NumberedLeaves, ExportedEstimator):
@@ -98,8 +98,8 @@ class PrivateEstimator(NumberedLeaves, ExportedEstimator):
 
     _keeps_records = False  # whether they are asked after the fit, too
     _pure_share = Fraction(0)  # of epsilon, for pure releases of a fit that has a delta
-    _draws: Draws | None = fitted()  # an auditor's or a search's, in the place of secret ones
-    _cap: Cap | None = fitted()  # what a search has paid for a fit
+    _draws: Draws | None = lent()  # an auditor's or a search's, in the place of secret ones
+    _cap: Cap | None = lent()  # what a search has paid for a fit
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -246,9 +246,10 @@ class PrivateEstimator(NumberedLeaves, ExportedEstimator):
         return Protection(self.neighbors, unit, self.max_records_per_group or 1)
 
     def _forget(self) -> None:
-        """Drop an earlier fit: its trees must not stand under the ledger of the next one."""
+        """Drop an earlier fit: nothing it released may stand under the ledger of the next one."""
         self._complete = False
-        for name in [n for n in vars(self) if n.endswith("_") and n not in SCIKIT_LEARN_FACTS]:
+        results = {n for n in vars(self) if n.endswith("_") or n in self.declared_results}
+        for name in results - SCIKIT_LEARN_FACTS:
             delattr(self, name)
 
     def _refuse_another_schema(self, X: Any, y: Any) -> None:

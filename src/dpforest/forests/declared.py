@@ -41,14 +41,19 @@ def one_of(*choices: Any, default: Any) -> Any:
 
 
 def fitted(*, init: Literal[False] = False) -> Any:
-    """Declare an attribute that ``fit`` sets; there is none before."""
+    """Declare an attribute that ``fit`` sets; there is none before, and the next fit drops it."""
     return _FITTED
 
 
-_FITTED = object()
+def lent(*, init: Literal[False] = False) -> Any:
+    """Declare an attribute that an auditor or a search sets for a time; ``fit`` leaves it alone."""
+    return _LENT
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(parameter, one_of, fitted))
+_FITTED, _LENT = object(), object()
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(parameter, one_of, fitted, lent))
 class Declared:
     """Gives a class the constructor that its declared parameters ask for.
 
@@ -63,19 +68,24 @@ class Declared:
     """
 
     declared_parameters: dict[str, Parameter] = {}  # noqa: RUF012, each class has its own
+    declared_results: frozenset[str] = frozenset()
+    """The attributes that a fit sets."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         found: dict[str, Parameter] = {}
+        results = set[str]()
         for base in reversed(cls.__mro__[1:]):
             found |= base.__dict__.get("declared_parameters", {})
+            results |= base.__dict__.get("declared_results", frozenset())
         for name, value in list(vars(cls).items()):
             if isinstance(value, Parameter):
                 found[name] = value
                 delattr(cls, name)
-            elif value is _FITTED:
+            elif value is _FITTED or value is _LENT:
+                results |= {name} if value is _FITTED else set()
                 delattr(cls, name)
-        cls.declared_parameters = found
+        cls.declared_parameters, cls.declared_results = found, frozenset(results)
         cls.__init__ = _constructor(cls, found)  # type: ignore[method-assign]
 
     def check_parameters(self) -> None:

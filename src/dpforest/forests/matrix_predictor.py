@@ -133,12 +133,6 @@ class MatrixForestPredictor(MatrixForest):
         self._desk = desk
         self._process = os.getpid()
 
-    def _forget(self) -> None:
-        """Drop an earlier fit, and with it the records."""
-        super()._forget()
-        for name in {"_desk", "_answered", "_process"} & vars(self).keys():
-            delattr(self, name)
-
     def votes(self, X: Any) -> NDArray[np.float64]:
         """The noisy votes for each class; a batch that was answered before costs nothing."""
         bins = self._bins(X)

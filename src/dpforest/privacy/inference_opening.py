@@ -58,7 +58,7 @@ def read_columns(
             raise SchemaError("the target must have one value a row of X: the lengths differ")
         columns[name] = column
     for column in columns.values():
-        column.require_flat()
+        column.require_readable()
     return columns, None if label is None else label[1]
 
 
@@ -76,7 +76,7 @@ def _streamed_columns(
     names += [] if target is None else [target]
     columns = {name: StreamedColumn(source, name) for name in names}
     for column in columns.values():
-        column.require_flat()
+        column.require_readable()
     return columns, target
 
 

@@ -5,17 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from dpforest.privacy.accounts.ledger import Ledger
-from dpforest.privacy.accounts.protection import Protection
+from dpforest.privacy.accounts.opening import unpaid_ledger
 from dpforest.records.observe import observe
 from dpforest.schema import Feature, Target, Task
 
 
 def observe_schema(X: Any, y: Any, task: Task) -> tuple[tuple[Feature, ...], Target | None, Ledger]:
     """Features, target, and a ledger that says why it promises nothing."""
-    features, target = observe(X, y, task)
-    ledger = Ledger(0, 0, Protection(), kind="schema")
-    ledger.void(
-        "the schema (bounds, categories, classes) was read from the data and not paid for: "
-        "declare a Schema, or pay for one with Schema.infer"
-    )
-    return features, target, ledger
+    return *observe(X, y, task), unpaid_ledger()

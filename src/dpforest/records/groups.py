@@ -40,7 +40,9 @@ from dpforest.records.coins import Addresses, Coins
 from dpforest.schema.categories import is_missing
 from dpforest.tables.columns import as_column
 
-_WHOLE_NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]{0,4000}))(\.0+)?")
+_MOST_DIGITS = 4001  # of whole numbers; longer texts are texts, and longer numbers refused
+_WHOLE_NUMBER = re.compile(rf"(-?(?:0|[1-9][0-9]{{0,{_MOST_DIGITS - 1}}}))(\.0+)?")
+_TOO_LONG = 10**_MOST_DIGITS
 _FLOAT_WITH_EXPONENT = re.compile(r"-?[0-9](\.[0-9]+)?e\+[0-9]+|-?inf")
 _TRUTHS = {"True": 1, "true": 1, "False": 0, "false": 0}
 
@@ -162,9 +164,14 @@ def _person(value: Any) -> int | str:
     elif isinstance(value, Decimal):
         if not value.is_finite() or value != value.to_integral_value():
             raise _inexact_error()
+        if value.adjusted() >= _MOST_DIGITS:  # Python would write out all of them
+            raise _endless_error()
     elif isinstance(value, Rational) and value.denominator != 1:
         raise _inexact_error()
-    return int(value)
+    number = int(value)
+    if abs(number) >= _TOO_LONG:
+        raise _endless_error()
+    return number
 
 
 def _person_of_text(text: str) -> int | str:
@@ -193,4 +200,10 @@ def _inexact_error() -> SchemaError:
         "groups has floats that are no exact ids: fractions, or numbers so large that different "
         "ids may have been rounded to the same (from 2**53 on; from 2**24 in float32); pass the "
         "ids as integers or as texts, from before they became floats"
+    )
+
+
+def _endless_error() -> SchemaError:
+    return SchemaError(
+        f"groups has numbers of more than {_MOST_DIGITS} digits, which are no ids: pass texts"
     )

@@ -13,7 +13,7 @@ from dpforest.records.coins import Addresses
 from dpforest.records.content import Frozen, content_hashes
 from dpforest.records.groups import person_keys
 from dpforest.records.weights import Weights, read_weights
-from dpforest.schema import NumericFeature, Schema
+from dpforest.schema import Schema
 from dpforest.tables.encode import check_columns, encode_target
 from dpforest.tables.frames import Frame
 from dpforest.tables.labels import encode_equal_labels
@@ -60,16 +60,14 @@ class Reading:
     def first_columns(self, source: Source) -> list[str]:
         """What is read before anything is spent: target, weights, what types do not promise.
 
-        All of it where persons are chosen, or where the source may have other columns elsewhere.
+        Types promise numbers; no format sees to it that its texts are texts. All of it where
+        persons are chosen, or where the source may have other columns elsewhere.
         """
         if self.groups is not None or not source.uniform:
             return self.all_columns
         types = source.types
         doubtful = [
-            feature.name
-            for feature in self.schema.features
-            if feature.name not in types
-            or (isinstance(feature, NumericFeature) and types[feature.name] == "category")
+            name for name in self.schema.feature_names if types.get(name, "category") == "category"
         ]
         return [*doubtful, *self._beside]
 

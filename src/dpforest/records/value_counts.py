@@ -136,6 +136,8 @@ def plain_value(value: object) -> Category | None:
     >>> [plain_value(value) for value in (np.float32(0.5), Decimal("2.0"), True, "a", "", [1])]
     [0.5, 2, True, 'a', None, None]
     """
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return None  # NumPy takes some of them for integers
     if isinstance(value, np.generic):
         value = value.item()
     if is_missing(value) or not isinstance(value, str | Real | Decimal | np.floating):
@@ -155,8 +157,8 @@ def _distinct(array: NDArray[Any]) -> tuple[list[Category | None], NDArray[np.in
     try:
         # The type is in the key: 1 equals 1 + 0j, which counts as missing, and the first would win.
         found = Counter(zip(map(type, values), values, strict=True))
-    except TypeError:
-        # Something cannot be hashed, so it is no plain value.
+    except Exception:
+        # Something cannot be hashed, so it is no plain value, whatever it says of that.
         plain = [plain_value(value) for value in values]
         found = Counter(zip(map(type, plain), plain, strict=True))
     counts = np.fromiter(found.values(), np.int64, len(found))

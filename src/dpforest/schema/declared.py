@@ -7,13 +7,12 @@ bins, cuts and trees made from it cost no privacy. See ``docs/schema.md`` for th
 
 import dataclasses
 import json
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from dpforest.exceptions import PrivacyLeakWarning, SchemaError
+from dpforest.exceptions import SchemaError
 from dpforest.schema import doors
 from dpforest.schema.categories import Category
 from dpforest.schema.column_types import Types
@@ -23,7 +22,7 @@ from dpforest.schema.features import (
     NumericFeature,
     Target,
 )
-from dpforest.schema.reading import read_json, read_parts
+from dpforest.schema.reading import read_json, read_parts, warn_of_leak
 
 if TYPE_CHECKING:
     from dpforest.privacy.accounts.ledger import Ledger
@@ -163,6 +162,9 @@ class Schema:
     def from_dict(cls, entry: Mapping[str, Any]) -> Self:
         """Read a schema from a dictionary; keys it does not know are ignored.
 
+        A starter of ``dpforest schema`` was read off records: while its key ``read_from_data`` is
+        there, it is as void as what `from_frame` returns, and with the same PrivacyLeakWarning.
+
         Examples
         --------
         >>> schema = Schema.from_dict({
@@ -196,18 +198,13 @@ class Schema:
         --------
         >>> import warnings
         >>> with warnings.catch_warnings():
-        ...     warnings.simplefilter("ignore", PrivacyLeakWarning)
+        ...     warnings.simplefilter("ignore")
         ...     schema = Schema.from_frame([[30.0, "no"], [50.5, "yes"]], [0, 1])
         >>> schema.features[0]
         NumericFeature(name='x0', low=30.0, high=50.5, integer=False, cuts=None)
         """
         found = doors.observe(X, y, task)
-        warnings.warn(
-            "the schema was read from the data: its bounds, categories and classes are private "
-            "and were not paid for; declare a Schema, or pay with Schema.infer",
-            PrivacyLeakWarning,
-            stacklevel=2,
-        )
+        warn_of_leak(stacklevel=3)
         return cls(*found)
 
     @classmethod

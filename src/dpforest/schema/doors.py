@@ -19,6 +19,6 @@ def observe(*arguments: Any) -> Any:
     return import_module("dpforest.privacy.observing").observe_schema(*arguments)
 
 
-def read_ledger(written: Any) -> Any:
-    """What a schema cost; see `privacy.accounts.opening`."""
-    return import_module("dpforest.privacy.accounts.opening").read_schema_ledger(written)
+def read_ledger(*arguments: Any) -> Any:
+    """What a schema cost, or that nobody paid for it; see `privacy.accounts.opening`."""
+    return import_module("dpforest.privacy.accounts.opening").read_schema_ledger(*arguments)

@@ -1,11 +1,12 @@
 """Read the parts of a schema from files and dictionaries, with errors that name the place."""
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpforest.exceptions import SchemaError
+from dpforest.exceptions import PrivacyLeakWarning, SchemaError
 from dpforest.schema import doors
 from dpforest.schema.features import (
     CategoricalFeature,
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from dpforest.privacy.accounts.ledger import Ledger
 
 
+READ_FROM_DATA = "read_from_data"
+"""The key of a schema that was read off records, which goes when somebody has edited it."""
+
+
 def read_json(path: str | Path) -> Any:
     """Read a JSON file."""
     try:
@@ -32,16 +37,34 @@ def read_json(path: str | Path) -> Any:
 
 
 def read_parts(item: object) -> tuple[tuple[Feature, ...], Target | None, "Ledger | None"]:
-    """Read the features, the target and what the schema cost."""
+    """Read the features, the target and what the schema cost; warn if nobody paid for it."""
     entry = mapping(item, "schema")
     features = key(entry, "features", "schema")
     if not isinstance(features, Sequence) or isinstance(features, str):
         raise SchemaError("schema: 'features' must be a list of dictionaries")
     target = entry.get("target")
-    return (
+    parts = (
         tuple(read_feature(item, i) for i, item in enumerate(features)),
         None if target is None else read_target(target),
-        None if "ledger" not in entry else read_ledger(entry["ledger"]),
+        read_ledger(entry),
+    )
+    if is_marked(entry):
+        warn_of_leak(stacklevel=4)
+    return parts
+
+
+def is_marked(item: object) -> bool:
+    """Whether the mark of a schema that was read off the records is still there."""
+    return isinstance(item, Mapping) and READ_FROM_DATA in item
+
+
+def warn_of_leak(stacklevel: int) -> None:
+    """Say that nobody paid for a schema."""
+    warnings.warn(
+        "the schema was read from the data: its bounds, categories and classes are private "
+        "and were not paid for; declare a Schema, or pay with Schema.infer",
+        PrivacyLeakWarning,
+        stacklevel=stacklevel,
     )
 
 
@@ -73,9 +96,12 @@ def read_target(item: object) -> Target:
     return Target(**known)
 
 
-def read_ledger(item: object) -> "Ledger":
-    """Read what a schema cost."""
-    ledger: Ledger = doors.read_ledger(mapping(item, "ledger"))
+def read_ledger(entry: Mapping[str, Any]) -> "Ledger | None":
+    """Read what a schema cost; None when it was declared."""
+    if "ledger" not in entry and not is_marked(entry):
+        return None
+    written = mapping(entry["ledger"], "ledger") if "ledger" in entry else None
+    ledger: Ledger = doors.read_ledger(written, is_marked(entry))
     return ledger
 
 

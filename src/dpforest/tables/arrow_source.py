@@ -23,10 +23,9 @@ class ArrowSource(Source):
     dataset : pyarrow.dataset.Dataset
     """
 
-    uniform = True  # `require` looks at every file
-
     def __init__(self, dataset: Any) -> None:
         self._dataset = dataset
+        self.uniform = _has_types(dataset)
         self.names = tuple(dataset.schema.names)
         self._opened = self._stamps()
 
@@ -239,6 +238,14 @@ def _columns_of(file: Any) -> Any:
             f"{file.path} cannot be read ({type(error).__name__}): expected a whole file; put "
             "other files elsewhere, or give them names that begin with a dot or an underscore"
         ) from None
+
+
+def _has_types(dataset: Any) -> bool:
+    """Whether files carry their types, which `require` compares: cells of CSV may not fit."""
+    import pyarrow.dataset as ds
+
+    typed = [ds.ParquetFileFormat, ds.IpcFileFormat, getattr(ds, "OrcFileFormat", None)]
+    return isinstance(getattr(dataset, "format", None), tuple(filter(None, typed)))
 
 
 def _value_type(kind: Any) -> Any:

@@ -7,6 +7,7 @@ only say how to get at many values at once.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Literal
 
@@ -42,7 +43,8 @@ class Column:
         """Return the values as they are; texts and mixtures as an object array."""
         if isinstance(self._values, np.ndarray):
             return self._values
-        return np.asarray(self._values.to_numpy())
+        with self._reading():
+            return np.asarray(self._values.to_numpy())
 
     def parts(self) -> Iterator[Column]:
         """All values at once: what `StreamedColumn` gives part by part."""
@@ -80,7 +82,7 @@ class Column:
     def numbers(self) -> Array:
         """Return an array of numbers, NaN where missing; SchemaError if they are not numbers."""
         array = self.number_array()
-        return doubles_of(self._python_values(), self.label) if array is None else array
+        return doubles_of(self.python_values(), self.label) if array is None else array
 
     def factors(self) -> tuple[Codes, list[Any]]:
         """Codes into a list of distinct values; -1 is the code of missing ones not in the list."""
@@ -93,12 +95,13 @@ class Column:
             named = isinstance(self._dtype, nw.Categorical | nw.Enum)
             if nw.dependencies.is_pandas_series(native):
                 if named or isinstance(self._dtype, nw.String | nw.Object):
-                    return _pandas_factors(native, self.label)
+                    return self._pandas_factors(native)
             elif isinstance(self._dtype, nw.String) or (
                 named and nw.dependencies.is_polars_series(native)
             ):
-                return _text_factors(self._values)
-        return factorise(self._python_values(), self.label)
+                with self._reading():
+                    return _text_factors(self._values)
+        return factorise(self.python_values(), self.label)
 
     def levels(self) -> tuple[Codes, list[Any]]:
         """Codes into a list of distinct values, none of them missing; that code is -1."""
@@ -107,9 +110,59 @@ class Column:
         renumbered = np.where(present, np.cumsum(present) - 1, -1)
         return renumbered[codes], [value for value in distinct if not is_missing(value)]
 
-    def _python_values(self) -> list[Any]:
+    def python_values(self) -> list[Any]:
+        """The values as Python has them; SchemaError where the container cannot give one."""
         values = self._values
-        return values.to_list() if isinstance(values, nw.Series) else list(values.tolist())
+        if not isinstance(values, nw.Series):
+            return list(values.tolist())
+        with self._reading():
+            return values.to_list()
+
+    def require_readable(self) -> None:
+        """SchemaError or TypeError for what no later reading of the values could get at."""
+        self.require_flat()
+        if not self.is_plain_number:
+            # Of some times no type of narwhals tells that they are times.
+            Column(self.to_numpy(), self.label).require_flat()
+
+    @property
+    def is_plain_number(self) -> bool:
+        """Whether the type promises values that every container can give."""
+        numpy = isinstance(self._dtype, np.dtype)
+        return self._dtype.kind in NUMBER_KINDS if numpy else is_number_type(self._dtype)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Say without a value what a container says of one that it cannot give.
+
+        Arrow and polars take bytes for texts on trust: some may be none.
+        """
+        try:
+            if isinstance(self._values, nw.Series):
+                _refuse_bytes_of_polars(self._values.to_native())
+            yield
+        except BaseException as error:
+            # A panic of polars is no Exception.
+            known = isinstance(error, Exception) or type(error).__name__ == "PanicException"
+            if not known or isinstance(error, MemoryError):
+                raise
+            raise SchemaError(
+                f"column {self.label}: a value cannot be read: expected texts in valid UTF-8, "
+                "numbers and booleans; repair the values that are none, or mark them as missing"
+            ) from None
+
+    def _pandas_factors(self, native: Any) -> tuple[Codes, list[Any]]:
+        infer_dtype = nw.get_native_namespace(native).api.types.infer_dtype
+        if native.dtype == object and infer_dtype(native, skipna=True) != "string":
+            values = native.tolist()
+            types = check_values(values, self.label)
+            if sum(not issubclass(kind, str) for kind in types) > 1:
+                return factorise(values, self.label)  # which keeps 1, 1.0 and True apart
+        with self._reading():
+            codes, found = native.factorize()
+            distinct = found.tolist()
+        check_values(distinct, self.label)
+        return codes, distinct
 
     def require_flat(self) -> None:
         """SchemaError or TypeError when the type of the column says dates or nested values."""
@@ -118,11 +171,17 @@ class Column:
             raise odd_values_error(self.label)
         temporal = dtype.kind in "mM" if isinstance(dtype, np.dtype) else dtype.is_temporal()
         # The type alone is no reason: pandas gives it to a column with nothing but gaps and NaT.
-        if temporal and not all(map(is_missing, self._python_values())):
+        if temporal and not self._all_gaps():
             raise SchemaError(
                 f"column {self.label}: dates and times are not supported; convert them to numbers "
                 "counted from a public date, or to categories such as the weekday"
             )
+
+    def _all_gaps(self) -> bool:
+        """Whether all times are missing; none is made one of Python, which has not all of them."""
+        values = self._values
+        gaps = np.isnat(values) if isinstance(values, np.ndarray) else values.is_null()
+        return bool(gaps.all())
 
 
 def is_number_type(dtype: nw.dtypes.DType) -> bool:
@@ -189,16 +248,14 @@ def as_array(data: Any, label: str, *, exact: bool = False) -> Array:
     return array
 
 
-def _pandas_factors(native: Any, label: str) -> tuple[Codes, list[Any]]:
-    infer_dtype = nw.get_native_namespace(native).api.types.infer_dtype
-    if native.dtype == object and infer_dtype(native, skipna=True) != "string":
-        values = native.tolist()
-        types = check_values(values, label)
-        if sum(not issubclass(kind, str) for kind in types) > 1:
-            return factorise(values, label)  # which keeps 1, 1.0 and True apart
-    codes, distinct = native.factorize()
-    check_values(distinct.tolist(), label)
-    return codes, distinct.tolist()
+def _refuse_bytes_of_polars(native: Any) -> None:
+    """Raise where polars would panic at bytes that are no text."""
+    if not nw.dependencies.is_polars_series(native):
+        return
+    import polars as pl
+
+    if native.dtype in (pl.String, pl.Categorical, pl.Enum):
+        native.cast(pl.String).cast(pl.Binary).cast(pl.String)
 
 
 def _text_factors(series: nw.Series[Any]) -> tuple[Codes, list[Any]]:

@@ -50,7 +50,7 @@ class Source(ABC):
     """
 
     kind: ClassVar[str] = "stream"
-    uniform: ClassVar[bool] = False
+    uniform: bool = False
     names: tuple[str, ...]
 
     @property

@@ -42,12 +42,15 @@ class StreamedColumn:
                 yield Column(column.to_numpy()[kept], column.label)
             first += len(block)
 
-    def require_flat(self) -> None:
-        """SchemaError when there is no value, or when values are dates or nested."""
-        part = next(self.parts(), None)
+    def require_readable(self) -> None:
+        """SchemaError when there is no value, or when one cannot be read."""
+        part = None
+        for part in self.parts():
+            part.require_readable()
+            if self._source.uniform and part.is_plain_number:
+                return
         if part is None:
             raise SchemaError(EMPTY)
-        part.require_flat()
 
     def kept(self, rows: Rows) -> StreamedColumn:
         """The same column with some of its rows."""

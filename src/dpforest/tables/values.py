@@ -73,7 +73,8 @@ def doubles_of(values: Sequence[Any], label: str) -> NDArray[np.float64]:
     if all(issubclass(kind, Real | np.bool_ | NoneType) for kind in types):
         try:
             # NumPy converts one by one, as `double_of` does, and None to NaN.
-            return np.array(values, dtype=np.float64)
+            with np.errstate(over="ignore"):
+                return np.array(values, dtype=np.float64)
         except OverflowError:
             pass  # an integer beyond all doubles: `double_of` makes infinity of it
     codes, distinct = factorise(values, label)

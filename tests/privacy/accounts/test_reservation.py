@@ -422,6 +422,28 @@ def test_batches_of_a_predictor_are_uses(budget):
     assert budget.check() == []
 
 
+def test_batches_that_another_budget_paid_or_none_count_as_well(tmp_path):
+    def create(name, epsilon=3.0):
+        return Budget.create(tmp_path / name, epsilon=epsilon, table="t")
+
+    settings = {"epsilon": 2.0, "epsilon_per_batch": 0.25, "max_depth": 1, "schema": SCHEMA}
+    predictor = MatrixForestPredictor(**settings).fit(X, Y)
+    one, other, small = create("one"), create("other"), create("small", 1.0)
+    batches = iter(range(3, 20))
+    answered = 0
+    for payer in (None, None, one, one, other, one):
+        predictor.set_params(budget=payer).predict(X[: next(batches)])
+        answered += 1
+        if payer is not None:
+            assert payer.check() == []
+            assert payer.remaining() == pytest.approx(3.0 - 0.25 * answered)
+    assert other.remaining() == pytest.approx(3.0 - 0.25 * 5), "what came later is not its own"
+    with pytest.raises(BudgetExceededError, match="counted as well"):
+        predictor.set_params(budget=small).predict(X[: next(batches)])
+    assert small.remaining() == 1.0
+    assert predictor.ledger_.epsilon == 0.25 * answered
+
+
 def test_a_batch_beyond_the_budget_is_refused(tmp_path):
     small = Budget.create(tmp_path / "s", epsilon=0.5, table="t")
     settings = {"epsilon": 1.0, "epsilon_per_batch": 0.4, "max_depth": 1, "schema": SCHEMA}

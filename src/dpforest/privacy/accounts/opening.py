@@ -74,11 +74,31 @@ def _stages_of(schema: Schema) -> list[Stage]:
     return [stage for stage in schema.ledger.stages if stage.entries]
 
 
-def read_schema_ledger(written: Mapping[str, Any]) -> Ledger:
+def unpaid_ledger(cost: Ledger | None = None) -> Ledger:
+    """The ledger of a schema that was read off the records for nothing; it promises nothing.
+
+    Parameters
+    ----------
+    cost : Ledger, optional
+        What was paid for another part of it.
+    """
+    ledger = Ledger(0, 0, Protection(), kind="schema") if cost is None else cost
+    ledger.void(
+        "the schema (bounds, categories, classes) was read from the data and not paid for: "
+        "declare a Schema, or pay for one with Schema.infer"
+    )
+    return ledger
+
+
+def read_schema_ledger(
+    written: Mapping[str, Any] | None, read_from_data: bool = False
+) -> Ledger | None:
     """Read what a schema cost; SchemaError where its releases do not say what they were made of."""
+    if written is None:
+        return unpaid_ledger() if read_from_data else None
     ledger = Ledger.from_dict(written)
     try:
         require_made(ledger.entries)
     except ValueError as error:
         raise SchemaError(f"schema: its ledger was edited: {error}") from None
-    return ledger
+    return unpaid_ledger(ledger) if read_from_data else ledger

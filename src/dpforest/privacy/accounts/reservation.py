@@ -46,19 +46,22 @@ class Use:
     def begin(self, ledger: Ledger) -> ReservedLedger:
         """Reserve for what the ledger will debit next; on the disk when this returns.
 
-        What its earlier stages released (a schema, failed fits) is counted if it was not before.
-        The ledger that is returned goes on from this one and keeps within what is reserved.
+        What it released before (a schema, failed fits, batches of a predictor) is counted if it was
+        not yet. The ledger that is returned goes on from this one and keeps within what is
+        reserved.
         """
         if ledger.reasons:
             raise ValueError(f"{NO_GUARANTEE}: {ledger.reasons[0]}")
         *earlier, last = ledger.stages
-        # Batches of a predictor are uses of their own, of one stage.
-        part = f"/{secrets.token_hex(8)}" if isinstance(ledger, ReservedLedger) else ""
+        # Batches of a predictor are uses of their own, of one stage; some may be other budgets'.
+        parts = ledger.parts if isinstance(ledger, ReservedLedger) else (last,) * bool(last.entries)
+        part = f"/{secrets.token_hex(8)}" if parts else ""
         stage = Stage(
             last.kind, *self.asked, last.protection, last.reproducible_noise, last.identity + part
         )
-        budget_debits.reserve(self.budget.path, stage, self.most, self.what, self.model, earlier)
-        return ReservedLedger.within(ledger, Reservation(self.budget, self.most, stage))
+        before = [*earlier, *parts]
+        budget_debits.reserve(self.budget.path, stage, self.most, self.what, self.model, before)
+        return ReservedLedger.within(ledger, Reservation(self.budget, self.most, stage), parts)
 
 
 @dataclass(frozen=True)
@@ -85,13 +88,19 @@ class ReservedLedger(Ledger):
     """A ledger that debits within a reservation in a budget; `Use.begin` makes one."""
 
     _reservation: Reservation
+    _earlier_parts: tuple[Stage, ...]
 
     @classmethod
-    def within(cls, ledger: Ledger, reservation: Reservation) -> Self:
-        """Return a ledger that goes on from another one."""
+    def within(cls, ledger: Ledger, reservation: Reservation, parts: tuple[Stage, ...]) -> Self:
+        """Return a ledger that goes on from another one, of whose last stage there are parts."""
         reserved = cls._of(ledger.stages)
-        reserved._reservation = reservation
+        reserved._reservation, reserved._earlier_parts = reservation, parts
         return reserved
+
+    @property
+    def parts(self) -> tuple[Stage, ...]:
+        """What the last stage consists of, by who paid for it."""
+        return (*self._earlier_parts, self._reservation.debited)
 
     def debit(self, entry: Entry) -> None:
         """Append an entry, or raise BudgetExceededError and change nothing."""
