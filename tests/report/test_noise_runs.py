@@ -44,6 +44,24 @@ def test_noise_in_hessians_shakes_what_is_meant():
     np.testing.assert_allclose(shaken[1], 10.0)
 
 
+def test_hessians_are_those_of_records_and_not_of_noise():
+    """Noise that is cut off at 0 would be half its deviation on average, in every leaf."""
+    rng, spread = np.random.default_rng(0), np.tile([0.75, 0.25], (200, 1))
+    true = 40.0 * spread
+
+    def noise_of(deviation):
+        of_leaves = np.ones((200, 2), np.float32), true + deviation * rng.normal(size=(200, 2))
+        deviations = np.ones(200), np.full(200, deviation), np.ones(200), np.ones(200)
+        return LeafNoise(*of_leaves, *deviations)
+
+    np.testing.assert_allclose(noise_of(0.0).likely_hessians(spread, 100.0), true)
+    little = noise_of(1.0).likely_hessians(spread, 100.0)
+    np.testing.assert_allclose(little, true, atol=5.0)
+    drowned = noise_of(1e6).likely_hessians(spread, 100.0)
+    np.testing.assert_allclose(drowned, 100.0 * spread, rtol=0.05)
+    assert (noise_of(100.0).likely_hessians(spread, 100.0) >= 0.0).all()
+
+
 def test_arrays_of_another_size_do_not_fit():
     noise, _ = leaf_noise(1.0)
     assert noise.fits(2, 2)
