@@ -20,6 +20,24 @@ def test_noise_explains_nothing():
     assert Chance(1.0, 1.3, 0.6).of_residuals(SCORES, np.tile(SCORES.T, 3)) == (1.0, 0.6)
 
 
+def test_more_residuals_come_near_as_more_is_explained():
+    """Of what is still far off the Chebyshev bound says nothing."""
+    chance, nothing = Chance(1.0, 3.0, 0.1), np.zeros((2, 3))
+    heard = [chance.of_residuals(part * SCORES, nothing)[1] for part in (0.0, 1.0, 2.0, 2.3)]
+    assert heard[0] == pytest.approx(0.1)
+    assert (np.diff(heard) > 0.0).all()
+    assert heard[-1] < 0.6
+
+
+def test_of_classes_more_is_heard_as_more_is_explained():
+    chance, nothing = Chance(1.0, answered=0.5), np.zeros((2, 3))
+    heard = [chance.of_residuals(part * SCORES, nothing)[1] for part in (0.0, 1.0, 10.0)]
+    assert heard[0] == 0.5
+    assert 0.7 < heard[1] < 0.9
+    assert heard[2] == pytest.approx(1.0, abs=1e-3)
+    assert chance.of_residuals(SCORES, np.tile(SCORES.T, 3))[1] == pytest.approx(0.5)
+
+
 def test_all_are_heard_where_none_is_clipped():
     assert Chance(0.5).of_residuals(SCORES, np.zeros((2, 3))) == (0.5, 1.0)
 

@@ -10,7 +10,7 @@ nothing but noise. If the score is off by an error e, half the squared move is m
 costs by the mean of e times the move of e: that is subtracted. Of a feature with nothing to do with
 the others it is all that noise does; but noise in features that go together may cancel on
 records, and shuffling sets it free, which costs. A feature is told from noise when it stands out
-of it (by three and a half deviations, if some feature moves by twelve more than noise alone).
+of it (by three deviations, if some feature moves by nine more than noise alone).
 
 Where all that is known is that every tree had noise of its own, the square of a sum over trees
 without the squares of single trees, the sum over pairs of different trees, holds no noise. It
@@ -37,13 +37,13 @@ POINTS = 1024
 MOST_MOVES = 1 << 23  # numbers at a time
 GROUPS = 20
 DEVIATIONS = 2.0  # on either side of a value
-DEVIATIONS_OF_NOISE = 3.5  # above its mean, beyond which it is no noise
-DEVIATIONS_OF_THE_FIRST = 12.0  # which some feature must reach before any other counts
+DEVIATIONS_OF_NOISE = 3.0  # above its mean, beyond which it is no noise
+DEVIATIONS_OF_THE_FIRST = 9.0  # which some feature must reach before any other counts
 DEVIATIONS_OF_COINS = (
     2.5  # the same for pairs; groups of trees allow for 1.4 less than a group each
 )
 LEAST_OF_PAIRS = 0.4  # of all moves along a feature: what noise is does not come to the last digit
-LEAST_OF_MANY_TREES, MORE_OF_FEW = 0.3, 1.5  # the same next to noise; few trees average out less
+LEAST_OF_MANY_TREES, MORE_OF_FEW = 0.25, 1.5  # the same next to noise; few trees average out less
 MOST_OF_FEW_TREES = 0.6  # a linear model or a rule has a tree a feature, and they are no average
 
 CHOSEN_ONCE = "chosen once: whether by chance cannot be told"

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, ndtr
 
 from dpforest.arrays import Values, stacked
 from dpforest.report.law import NEIGHBOURS, Law, smooth
@@ -27,6 +28,7 @@ RUNS = 24
 POINTS = 2048
 NORMAL = np.array([-1.35, -0.67, -0.32, 0.0, 0.32, 0.67, 1.35]) * 1.2  # quantiles of deviation 1
 LAST_PART = 10  # the last tenth of the trees
+NEARER = 0.5  # of the normal numbers: targets are often less smooth, and noise is heard of less
 LEAST_HEARD = 0.02  # of targets at both ends of a range nearly every residual is clipped
 
 
@@ -161,7 +163,8 @@ class Chance:
     near : float, default=0.0
         The share of the targets that are nearer to their mean than that.
     answered : float, default=1.0
-        Where there is no spread: how much of an error the gradients tell, relative to the Hessian.
+        Where there is no spread: how much of an error the gradients tell, relative to the Hessian,
+        while nothing is explained. Of a model that is sure and right it is twice that, up to 1.
     """
 
     variance: float
@@ -178,8 +181,9 @@ class Chance:
         """The variance of a gradient, and the share of gradients that tell of errors.
 
         A residual's mean square is that of targets, less what the scores explain, and more by their
-        errors; by Chebyshev's inequality no more residuals than that are clipped, and those of a
-        model that explains nothing are the targets themselves.
+        errors; by Chebyshev's inequality no more residuals than that are clipped. Those of a model
+        that explains nothing are the targets themselves, and half as many come near as of normal
+        numbers whose mean square falls as much.
 
         Parameters
         ----------
@@ -196,10 +200,13 @@ class Chance:
         (1.0, 0.02)
         """
         if self.spread is None:
-            return self.variance, self.answered
+            meant = max(float(scores.var(axis=1).mean() - errors.var(axis=0).mean()), 0.0)
+            return self.variance, min(2.0 * float(expit(meant**0.5)) * self.answered, 1.0)
         square = self.spread**2 - float(scores.var()) + 2.0 * float((errors**2).mean())
         square = max(square, 0.0)
-        return min(square, self.variance), max(1.0 - square, self.near, LEAST_HEARD)
+        far, farther = (_share_beyond_one(each) for each in (square, self.spread**2))
+        near = self.near + (1.0 - self.near) * NEARER * max(1.0 - far / farther, 0.0)
+        return min(square, self.variance), max(1.0 - square, near, LEAST_HEARD)
 
 
 def noise_values(
@@ -265,6 +272,11 @@ def _leaning(released: NDArray[np.floating], expected: Values | float, variance:
     squares = np.square(expected)
     heard = squares / np.maximum(squares + variance, 1e-300)
     return np.asarray(expected + heard * (released - expected))
+
+
+def _share_beyond_one(square: float) -> float:
+    """Of normal numbers with this mean square."""
+    return float(2.0 * ndtr(-1.0 / max(square, 1e-12) ** 0.5))
 
 
 def _signs(rng: np.random.Generator, n: int) -> Values:
