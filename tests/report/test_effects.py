@@ -16,7 +16,7 @@ from dpforest import (
     load_model,
 )
 from dpforest.report import feature_effect, pair_effect, plot_pair
-from dpforest.report.effects import mean_scores
+from dpforest.report.effects import feature_effects, mean_scores
 
 FEATURES = (
     NumericFeature("height", 0, 3, cuts=(1, 2)),
@@ -128,6 +128,20 @@ def test_a_loaded_model_has_the_same_effects(tmp_path):
     again = load_model(tmp_path / "model.dpforest")
     expected = feature_effect(model, "color").answers
     np.testing.assert_array_equal(feature_effect(again, "color").answers, expected)
+
+
+def test_effects_of_many_features_share_the_runs_of_noise(monkeypatch):
+    model, runs = fitted("two"), []
+    noise_forest = model.noise_forest
+    monkeypatch.setattr(model, "noise_forest", lambda: runs.append(1) or noise_forest())
+    names = model.schema_.feature_names
+    found = feature_effects(model, names)
+    assert len(runs) == 1
+    for name, effect in zip(names, found, strict=True):
+        alone = feature_effect(model, name)
+        assert effect.feature == name
+        np.testing.assert_array_equal(effect.answers, alone.answers)
+        np.testing.assert_array_equal(effect.low, alone.low)
 
 
 def test_unknown_features_and_unfitted_models_are_refused():

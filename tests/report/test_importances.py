@@ -241,17 +241,66 @@ def test_one_tree_cannot_be_told_from_noise():
     assert not importances_of(model._explained()).value.any()
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_noise_runs_spread_as_far_as_a_model_of_random_labels(n_classes):
-    """Few features, many rounds: a model of nothing else than noise and chance."""
-    rng = np.random.default_rng(0)
-    X, y = rng.random((3_000, 3)), rng.integers(0, n_classes, 3_000)
-    features = tuple(NumericFeature(f"x{j}", 0, 1) for j in range(3))
+def random_labels(n_classes, n_records, n_features, seed):
+    """A model of nothing else than noise and chance."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.random((n_records, n_features)), rng.integers(0, n_classes, n_records)
+    features = tuple(NumericFeature(f"x{j}", 0, 1) for j in range(n_features))
     schema = Schema(features, Target(classes=tuple(range(n_classes))))
-    model = PrivateForestClassifier(schema=schema, random_state=0).fit(X, y)
-    bins, spreads = np.asfortranarray(model._bins(X)), []
-    for forest in (model.forest_, model.noise_forest()):
-        scores = np.zeros((forest.values.shape[1], len(X)), np.float32)
-        add_tree_values(forest.trees, bins, forest.values, scores)
-        spreads.append(scores.std(axis=1).mean())
-    assert 0.8 < spreads[1] / spreads[0] < 1.4
+    return PrivateForestClassifier(schema=schema, random_state=seed).fit(X, y), X
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "n_records", "n_features", "n_fits"),
+    [(2, 3_000, 3, 1), (3, 3_000, 3, 1), (5, 3_000, 3, 1), (2, 500, 6, 8), (3, 500, 6, 8)],
+)
+def test_noise_runs_spread_as_far_as_a_model_of_random_labels(
+    n_classes, n_records, n_features, n_fits
+):
+    """Few features and many rounds; or few records, of which a linear start learnt first."""
+    spreads = np.zeros((n_fits, 2))
+    for seed in range(n_fits):
+        model, X = random_labels(n_classes, n_records, n_features, seed)
+        bins = np.asfortranarray(model._bins(X))
+        for place, forest in enumerate((model.forest_, model.noise_forest())):
+            scores = np.zeros((forest.values.shape[1], len(X)), np.float32)
+            add_tree_values(forest.trees, bins, forest.values, scores)
+            spreads[seed, place] = np.sqrt(scores.var(axis=1).mean())
+    released, runs = np.sqrt((spreads**2).mean(axis=0))
+    assert 0.8 < runs / released < 1.4
+
+
+@pytest.mark.parametrize(("n_classes", "n_records"), [(2, 300), (3, 300)])
+def test_of_few_records_no_feature_is_told_from_noise(n_classes, n_records):
+    """In at most 1 of 12 fits: in more than 1 of 6 then once in 12; seeds are fixed."""
+    fits = [random_labels(n_classes, n_records, 6, seed)[0].importances() for seed in range(6)]
+    assert sum(bool(found.distinguishable) for found in fits) <= 1
+    assert not any(found.chosen_once for found in fits)
+
+
+def test_of_a_rule_it_is_said_that_chance_cannot_be_told():
+    X, y, _ = table(200)
+    model = fitted(PrivateForestClassifier, y, X, epsilon=0.5)
+    assert "choice of a rule" in model.ledger_.explain()
+    found = model.importances()
+    assert found.chosen_once
+    assert found.distinguishable == ()
+    assert found.value.any()
+    assert np.isnan([found.low, found.high]).all()
+    told = [line for line in str(found).splitlines() if "whether by chance cannot be told" in line]
+    assert len(told) == (found.value > 0).sum()
+    assert " to " not in str(found)
+    page = model.report().html
+    assert "whether by chance cannot be told" in page
+
+
+def test_importances_are_kept_for_as_long_as_the_forest_is_the_same():
+    X, y, _ = table(400)
+    options = {"warm_start": True, "n_estimators": 20, "epsilon": 4.0}
+    model = fitted(PrivateForestClassifier, y, X, **options)
+    found = model.importances()
+    assert model.importances() is found
+    model.feature_importances_[:] = 2.0
+    assert found.value.max() <= 1.0
+    model.set_params(n_estimators=40).fit(X, y)
+    assert model.importances() is not found

@@ -38,6 +38,15 @@ def test_importances_are_bars_in_order(forest):
     named = dict(zip(tick_labels(ax.yaxis), widths, strict=True))
     names = CENSUS.schema.feature_names
     assert named == dict(zip(names, forest.feature_importances_, strict=True))
+    assert ax.collections  # the intervals
+
+
+@pytest.mark.filterwarnings("ignore::dpforest.LittleSignalWarning")
+def test_a_rule_is_drawn_without_intervals():
+    model = PrivateForestClassifier(epsilon=0.1, schema=CENSUS.schema, random_state=0)
+    ax = model.fit(CENSUS.X, CENSUS.y).plot_importance()
+    assert "whether by chance cannot be told" in ax.get_xlabel()
+    assert not ax.collections
     assert "importance" in ax.get_xlabel()
 
 

@@ -173,7 +173,7 @@ class PrivateForestClassifier(TreedBoosting):
     def _chance(self) -> Chance:
         n_classes = len(self.classes_)
         if n_classes == 2:
-            return Chance(1.0)
+            return Chance(1.0, answered=0.5)
         # A class has 2 / K of the Hessian of all, and about half of the gradients are clipped.
         return Chance(2.0 / n_classes, answered=1.0 / n_classes)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from dpforest.arrays import Values
 from dpforest.forests.boosted_scoring import ScoringBoosting
@@ -16,16 +17,11 @@ from dpforest.forests.declared import fitted
 from dpforest.forests.starts import Start
 from dpforest.losses import Loss
 from dpforest.report import Contributions, contributions, plot_effect
+from dpforest.report.descent_noise import DescentNoise
 from dpforest.report.explained import Explained
+from dpforest.report.importances import Importances
 from dpforest.report.law import Law, law_of_leaves
-from dpforest.report.noise_runs import (
-    RUNS,
-    Chance,
-    DescentNoise,
-    EarlierTrees,
-    LeafNoise,
-    noise_values,
-)
+from dpforest.report.noise_runs import RUNS, Chance, EarlierTrees, LeafNoise, noise_values
 from dpforest.report.notes import Notes
 from dpforest.trees.linear import LinearDesign
 from dpforest.trees.unfolding import leaf_table, unfold
@@ -40,7 +36,8 @@ class ExplainedBoosting(ScoringBoosting):
     total_weight_: float = fitted()
     _start_noise: DescentNoise | None = fitted()
     _start_by_chance: Values = fitted()  # of a greedy tree
-    _kept_law_: tuple[LeafNoise, Law] | None = None  # a name that the next fit forgets
+    _kept_law_: tuple[LeafNoise, Law] | None = None  # names that the next fit forgets
+    _kept_importances_: tuple[LeafNoise, Importances] | None = None
 
     @property
     def released_shares(self) -> tuple[NDArray[np.float64], ...]:
@@ -59,6 +56,17 @@ class ExplainedBoosting(ScoringBoosting):
             released = noise.hessians, noise.hessian_deviations, self.released_shares
             self._kept_law_ = noise, law_of_leaves(trees, *released)
         return self._kept_law_[1]
+
+    def importances(self) -> Importances:
+        """The importance of every feature, with an interval; see `dpforest.report.Importances`.
+
+        Kept like the law: whatever lists a model's attributes, as notebooks do, asks for them.
+        """
+        check_is_fitted(self)
+        noise = self.leaf_noise_
+        if self._kept_importances_ is None or self._kept_importances_[0] is not noise:
+            self._kept_importances_ = noise, super().importances()
+        return self._kept_importances_[1]
 
     def _keep_start(self, start: Start | None) -> None:
         """Keep what is known of the trees that come before the rounds, if there are any."""
@@ -94,7 +102,7 @@ class ExplainedBoosting(ScoringBoosting):
             runs.append(self._noise_of_start())
             start = EarlierTrees(runs[0].trees, forest.values[:first], runs[0].values)
         released = grown, forest.values[first:]
-        values = noise_values(*released, noise, law, self._chance(), start)
+        values = noise_values(*released, noise, law, self._chance(), self._largest_hessian, start)
         return BoostedTrees.stack([*runs, BoostedTrees(grown, values)])
 
     def _noise_of_start(self) -> BoostedTrees:
@@ -106,10 +114,21 @@ class ExplainedBoosting(ScoringBoosting):
             by_chance[np.arange(len(leaf)), :, leaf] = self._start_by_chance
             return BoostedTrees(tree.trees, by_chance)
         design = self._linear_design()
-        hessian = self._loss().largest_hessian * self.total_weight_
-        weights = noise.weights(design, self.released_shares, hessian, self._chance().variance)
+        facts = self.released_shares, self._largest_hessian, self._chance()
+        weights = noise.weights(design, *facts)
         trees, values = design.as_trees(weights, self.encoding_.n_bins)
         return BoostedTrees(trees, values.astype(np.float32))
+
+    @property
+    def _largest_hessian(self) -> float:
+        """The Hessian of all records while the model says nothing."""
+        return self._loss().largest_hessian * self.total_weight_
+
+    @property
+    def _is_chosen_once(self) -> bool:
+        """Whether a rule, which no noise is known of, says anything of the records."""
+        noise, said = self._start_noise, self.forest_.values[: self._n_start_trees]
+        return noise is not None and noise.is_none and bool(said.any())
 
     def _linear_design(self) -> LinearDesign:
         """What the weights of a linear start multiply: post-processing of released bins."""
@@ -125,6 +144,7 @@ class ExplainedBoosting(ScoringBoosting):
             leaf_table(trees, self.forest_.values),
             law,
             leaf_table(trees, self._noise_forest(law).values),
+            self._is_chosen_once,
         )
 
     @property

@@ -8,7 +8,6 @@ budget asks for it, once, at the end. A factor leaves the most probable class as
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -100,7 +99,4 @@ class CalibratedBoosting(BoostedForest):
         self.forest_ = BoostedTrees(self.forest_.trees, times * self.forest_.values)
         self.leaf_noise_ = self.leaf_noise_.multiplied(times)
         if self._start_noise is not None:
-            deviation, reach = self._start_noise.deviation, self._start_noise.reach
-            self._start_noise = replace(
-                self._start_noise, deviation=factor * deviation, reach=factor * reach
-            )
+            self._start_noise = self._start_noise.multiplied(factor)

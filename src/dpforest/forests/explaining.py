@@ -21,7 +21,7 @@ class ExplainedEstimator(SavedEstimator):
 
         0 where that cannot be told from noise. They add up to 1 minus the share of the noise.
         """
-        return self.importances().value
+        return self.importances().value.copy()  # one's own, to do with as one likes
 
     def importances(self) -> Importances:
         """The importance of every feature, with an interval; see `dpforest.report.Importances`."""

@@ -7,6 +7,8 @@ later half of the weights is averaged. All but the sums is post-processing.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +20,7 @@ from dpforest.losses import IntegerLoss
 from dpforest.privacy.accounts.spends import Gaussian
 from dpforest.privacy.desk import Desk
 from dpforest.privacy.gradients import linear_sums
-from dpforest.report.noise_runs import DescentNoise
+from dpforest.report.descent_noise import DescentNoise
 from dpforest.trees.linear import LinearDesign
 from dpforest.trees.oblivious import ObliviousTrees
 from dpforest.trees.structure import FeatureBins
@@ -67,7 +69,10 @@ def linear_start(
             later += weights
         desk.add_to_scores(*_as_trees(design, speed, bins))
     later /= plan.n_steps - (plan.n_steps + 1) // 2
-    noise = DescentNoise.of_steps(plan.n_steps, rate, MOMENTUM, loss.bound * desk.steps / price.mu)
+    deviation = loss.bound * desk.steps / price.mu
+    if loss.loss.gradients_add_up_to_zero:
+        deviation *= math.sqrt(1.0 - 1.0 / loss.n_outputs)
+    noise = DescentNoise.of_steps(plan.n_steps, rate, MOMENTUM, deviation)
     return Start(BoostedTrees(*_as_trees(design, later, bins)), noise)
 
 

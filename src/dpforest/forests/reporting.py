@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from os import PathLike
@@ -17,7 +18,7 @@ from dpforest.forests.files import content_digest, read_model
 from dpforest.forests.signatures import signature_of, verify_file
 from dpforest.privacy.accounts.budget import Budget
 from dpforest.privacy.accounts.ledger import Ledger
-from dpforest.report.effects import FeatureEffect, feature_effect
+from dpforest.report.effects import FeatureEffect, feature_effects
 from dpforest.report.filed import Report
 from dpforest.report.page import FileFacts, ReportFacts, page
 from dpforest.report.page.facts import Importance, Signature, State
@@ -98,7 +99,8 @@ def importances_of(model: Any) -> dict[str, Importance]:
         return {}
     told = model.importances()
     found = [
-        Importance(*map(float, each)) for each in zip(told.value, told.low, told.high, strict=True)
+        Importance(float(value), *(None if math.isnan(end) else float(end) for end in ends))
+        for value, *ends in zip(told.value, told.low, told.high, strict=True)
     ]
     return dict(zip(model.schema_.feature_names, found, strict=True))
 
@@ -109,7 +111,7 @@ def _effects(model: Any, importances: Mapping[str, Importance]) -> tuple[Feature
         return ()
     counting = {name: found.value for name, found in importances.items() if found.value > 0}
     ordered = sorted(counting, key=lambda name: -counting[name])
-    return tuple(feature_effect(model, name) for name in ordered[:MOST_EFFECTS])
+    return feature_effects(model, ordered[:MOST_EFFECTS])
 
 
 def _state(model: Any) -> State:

@@ -8,7 +8,8 @@ import numpy as np
 
 from dpforest.arrays import Values
 from dpforest.forests.boosting import BoostedTrees
-from dpforest.report.noise_runs import RUNS, DescentNoise
+from dpforest.report.descent_noise import DescentNoise
+from dpforest.report.noise_runs import RUNS
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dpforest.arrays import Values
+from dpforest.report.effect_kernels import add_mean_scores
 from dpforest.schema import CategoricalFeature
 from dpforest.schema.categories import Category
 from dpforest.tables.grouping import group_names
@@ -17,10 +18,10 @@ from dpforest.tables.grouping import group_names
 if TYPE_CHECKING:
     from dpforest.forests.boosted_base import BoostedForest
     from dpforest.forests.boosting import BoostedTrees
-    from dpforest.trees.oblivious import ObliviousTrees
 
 ENDS = ("lower end", "median", "upper end")  # the answers of a model of intervals
 DEVIATIONS = 2.0  # of the noise, on either side of an effect
+NO_FEATURE = -1
 
 
 @dataclass(frozen=True)
@@ -101,19 +102,32 @@ def feature_effect(model: BoostedForest, feature: str) -> FeatureEffect:
     >>> bool(effect.answers[-1, 1] > effect.answers[0, 1])
     True
     """
-    j = _place(model, feature)
-    n_values = model.encoding_.n_values[j]
-    scores = mean_scores(model.forest_, j, model.released_shares)[:, :n_values]
-    runs = mean_scores(model.noise_forest(), j, model.released_shares)[:, :n_values]
+    return feature_effects(model, (feature,))[0]
+
+
+def feature_effects(model: BoostedForest, features: Sequence[str]) -> tuple[FeatureEffect, ...]:
+    """Compute the effects of some features: the forests of noise are the same for all."""
+    places = [_place(model, feature) for feature in features]
+    forest, noise = model.forest_, model.noise_forest()
+    return tuple(_effect(model, j, forest, noise) for j in places)
+
+
+def _effect(
+    model: BoostedForest, j: int, forest: BoostedTrees, noise: BoostedTrees
+) -> FeatureEffect:
+    n_values, shares = model.encoding_.n_values[j], model.released_shares
+    scores = mean_scores(forest, j, shares)[:, :n_values]
+    runs = mean_scores(noise, j, shares)[:, :n_values]
     reach = DEVIATIONS * runs.std(axis=0, ddof=1)
     answers = model.from_scores(scores)
     low, high = (_shifted(model, scores, sign * reach) for sign in (-1.0, 1.0))
     declared, cuts = model.schema_.features[j], model.encoding_.cuts[j]
+    name, edges, labels = declared.name, None, None
     if isinstance(declared, CategoricalFeature) or cuts is None:
         labels = group_names(declared.categories)  # type: ignore[union-attr]
-        return FeatureEffect(feature, labels, None, answers, low, high, model.told)
-    edges = np.concatenate([[declared.low], cuts, [declared.high]])
-    return FeatureEffect(feature, None, edges, answers, low, high, model.told)
+    else:
+        edges = np.concatenate([[declared.low], cuts, [declared.high]])
+    return FeatureEffect(name, labels, edges, answers, low, high, model.told)
 
 
 def pair_effect(model: BoostedForest, first: str, second: str) -> PairEffect:
@@ -190,51 +204,24 @@ def mean_scores(forest: BoostedTrees, feature: int, weights: tuple[Values, ...])
     The levels of a tree that ask different features are independent, so the chance of a leaf is a
     product over features; levels that ask the same feature are taken together.
     """
-    expected = _expected(forest, (feature,), weights)
-    asked, agrees = _agreement(forest.trees, feature, expected.shape[2], len(weights[feature]))
-    elsewhere = expected[~asked].sum(axis=(0, 2))
-    scores = np.tensordot(expected[asked], agrees, axes=([0, 2], [0, 1]))
-    return np.asarray(scores + elsewhere[:, None])
+    return _mean_scores(forest, (feature, NO_FEATURE), weights)[:, :, 0]
 
 
 def mean_pair_scores(
     forest: BoostedTrees, first: int, second: int, weights: tuple[Values, ...]
 ) -> Values:
     """Average the scores over the bins of all features but two, shape (n_outputs, bins, bins)."""
-    expected = _expected(forest, (first, second), weights)
-    sides = []
-    for feature in (first, second):
-        asked, agrees = _agreement(forest.trees, feature, expected.shape[2], len(weights[feature]))
-        side = np.ones((len(expected), *agrees.shape[1:]))
-        side[asked] = agrees
-        sides.append(side)
-    return np.asarray(np.einsum("tol,tla,tlb->oab", expected, *sides, optimize=True))
+    return _mean_scores(forest, (first, second), weights)
 
 
-def _expected(
-    forest: BoostedTrees, kept: tuple[int, ...], weights: tuple[Values, ...]
-) -> NDArray[np.floating[Any]]:
-    """The values of the leaves, times the chance that the features not kept lead there."""
-    n_leaves = forest.values.shape[2]
-    # Leaves that a shallower tree lacks have no chance.
-    chance = (np.arange(n_leaves) < (1 << forest.trees.depth)[:, None]).astype(np.float64)
-    for other, shares in enumerate(weights):
-        if other not in kept:
-            asked, agrees = _agreement(forest.trees, other, n_leaves, len(shares))
-            chance[asked] *= agrees @ shares
-    return np.asarray(forest.values * chance[:, None, :])
-
-
-def _agreement(
-    trees: ObliviousTrees, feature: int, n_leaves: int, n_bins: int
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which trees ask a feature, and which of its bins (last axis) their leaves allow."""
-    asks = (trees.feature == feature) & (np.arange(trees.feature.shape[1]) < trees.depth[:, None])
-    asked = asks.any(axis=1)
-    agrees = np.ones((int(asked.sum()), n_leaves, n_bins), np.bool_)
-    leaf = np.arange(n_leaves)
-    for level, asks_here in enumerate(asks.T):
-        right = trees.goes_right[asks_here, level, :n_bins]
-        bit = (leaf >> level & 1).astype(np.bool_)
-        agrees[asks_here[asked]] &= right[:, None, :] == bit[:, None]
-    return asked, agrees
+def _mean_scores(
+    forest: BoostedTrees, kept: tuple[int, int], weights: tuple[Values, ...]
+) -> Values:
+    longest = max(map(len, weights))
+    shares = np.array([np.pad(of_bins, (0, longest - len(of_bins))) for of_bins in weights])
+    n_bins = [1 if feature == NO_FEATURE else len(weights[feature]) for feature in kept]
+    scores = np.zeros((forest.values.shape[1], *n_bins))
+    trees = forest.trees
+    arrays = trees.feature, trees.goes_right, trees.depth
+    add_mean_scores(arrays, forest.values, shares, kept, scores)
+    return scores

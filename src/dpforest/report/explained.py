@@ -29,6 +29,8 @@ class Explained:
     null : ndarray of float64, shape (n_leaves, n_runs), or None
         What leaves would add if there was nothing to learn, in one output; None where nobody knows,
         and all that is known is that trees have noise of their own.
+    chosen_once : bool, default=False
+        Whether it is, or begins with, a single choice, of which none tells what chance does.
     """
 
     names: tuple[str, ...]
@@ -36,6 +38,7 @@ class Explained:
     table: Values
     law: Law
     null: Values | None
+    chosen_once: bool = False
 
 
 def even_shares(n_bins: NDArray[np.int64], n_values: NDArray[np.int64]) -> tuple[Values, ...]:

@@ -10,7 +10,7 @@ nothing but noise. If the score is off by an error e, half the squared move is m
 costs by the mean of e times the move of e: that is subtracted. Of a feature with nothing to do with
 the others it is all that noise does; but noise in features that go together may cancel on
 records, and shuffling sets it free, which costs. A feature is told from noise when it stands out
-of it (by three and a half deviations, if some feature moves by twelve more than noise alone).
+of it (by three deviations, if some feature moves by nine more than noise alone).
 
 Where all that is known is that every tree had noise of its own, the square of a sum over trees
 without the squares of single trees, the sum over pairs of different trees, holds no noise. It
@@ -37,14 +37,16 @@ POINTS = 1024
 MOST_MOVES = 1 << 23  # numbers at a time
 GROUPS = 20
 DEVIATIONS = 2.0  # on either side of a value
-DEVIATIONS_OF_NOISE = 3.5  # above its mean, beyond which it is no noise
-DEVIATIONS_OF_THE_FIRST = 12.0  # which some feature must reach before any other counts
+DEVIATIONS_OF_NOISE = 3.0  # above its mean, beyond which it is no noise
+DEVIATIONS_OF_THE_FIRST = 9.0  # which some feature must reach before any other counts
 DEVIATIONS_OF_COINS = (
     2.5  # the same for pairs; groups of trees allow for 1.4 less than a group each
 )
 LEAST_OF_PAIRS = 0.4  # of all moves along a feature: what noise is does not come to the last digit
-LEAST_OF_MANY_TREES, MORE_OF_FEW = 0.3, 1.5  # the same next to noise; few trees average out less
+LEAST_OF_MANY_TREES, MORE_OF_FEW = 0.25, 1.5  # the same next to noise; few trees average out less
 MOST_OF_FEW_TREES = 0.6  # a linear model or a rule has a tree a feature, and they are no average
+
+CHOSEN_ONCE = "chosen once: whether by chance cannot be told"
 
 
 @dataclass(frozen=True)
@@ -61,29 +63,39 @@ class Importances:
     value : ndarray of float64, shape (n_features,)
         0 where a feature cannot be told from noise.
     low, high : ndarray of float64, shape (n_features,)
-        Two deviations below and above, by the noise.
+        Two deviations below and above, by the noise; NaN where the model was chosen once.
+    chosen_once : bool, default=False
+        Whether the model is a rule, chosen once as a whole: values are what it says, and whether
+        it does so by chance cannot be told.
     """
 
     names: tuple[str, ...]
     value: Values
     low: Values
     high: Values
+    chosen_once: bool = False
 
     @property
     def distinguishable(self) -> tuple[str, ...]:
         """The features that can be told from noise, the most important first."""
+        if self.chosen_once:
+            return ()
         order = np.argsort(-self.value, kind="stable")
         return tuple(self.names[j] for j in order if self.value[j] > 0.0)
 
     def __str__(self) -> str:
         width = max(map(len, self.names))
         order = np.argsort(-self.value, kind="stable")
-        rows = [
-            f"{self.names[j]:<{width}}  {self.value[j]:.3f}  ({self.low[j]:.3f} to "
-            f"{self.high[j]:.3f})" + ("" if self.value[j] else "  not distinguishable from 0")
-            for j in order
-        ]
-        return "\n".join(rows)
+        return "\n".join(
+            f"{self.names[j]:<{width}}  {self.value[j]:.3f}{self._doubt(j)}" for j in order
+        )
+
+    def _doubt(self, j: int) -> str:
+        """What a line says behind the value."""
+        if self.chosen_once:
+            return f"  {CHOSEN_ONCE}" if self.value[j] else ""
+        interval = f"  ({self.low[j]:.3f} to {self.high[j]:.3f})"
+        return interval if self.value[j] else f"{interval}  not distinguishable from 0"
 
 
 def importances_of(model: Explained) -> Importances:
@@ -96,10 +108,11 @@ def importances_of(model: Explained) -> Importances:
     value = np.where(loud, signal, 0.0)
     low = np.where(loud, signal - DEVIATIONS * deviation, 0.0)
     high = np.maximum(signal, 0.0) + DEVIATIONS * deviation
+    if model.chosen_once:
+        low = high = np.full_like(value, np.nan)
     everything = max(float(moved.sum()), np.finfo(np.float64).tiny)
-    return Importances(
-        model.names, *(np.clip(x / everything, 0.0, 1.0) for x in (value, low, high))
-    )
+    value, low, high = (np.clip(x / everything, 0.0, 1.0) for x in (value, low, high))
+    return Importances(model.names, value, low, high, model.chosen_once)
 
 
 def _next_to_noise(model: Explained, points: Bins, others: Bins) -> tuple[Values, ...]:

@@ -92,7 +92,7 @@ def law_of_leaves(
         The share of the records in each bin of each feature, where classes begin.
     """
     sums = sums.astype(np.float64)
-    whole = _smooth(sums.sum(axis=1), deviations)
+    whole = smooth(sums.sum(axis=1), deviations)
     stop = _first_trees(trees, whole)
     if not stop or len(shares) < 2:
         return Law.independent(shares)
@@ -118,7 +118,7 @@ def law_of_leaves(
     )
 
 
-def _smooth(whole: Values, deviations: Values) -> Values:
+def smooth(whole: Values, deviations: Values) -> Values:
     """The sum over all leaves, which is the same for neighbouring trees but for the noise."""
     if not deviations.any():
         return whole

@@ -15,19 +15,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, ndtr
 
 from dpforest.arrays import Values, stacked
-from dpforest.report.law import Law
+from dpforest.report.law import NEIGHBOURS, Law, smooth
 from dpforest.report.noise_kernels import noise_step
 from dpforest.tables.routing import add_tree_values
 from dpforest.tables.routing_kernels import find_oblivious_leaves
-from dpforest.trees.linear import LinearDesign
 from dpforest.trees.oblivious import ObliviousTrees
 
 RUNS = 24
 POINTS = 2048
 NORMAL = np.array([-1.35, -0.67, -0.32, 0.0, 0.32, 0.67, 1.35]) * 1.2  # quantiles of deviation 1
 LAST_PART = 10  # the last tenth of the trees
+NEARER = 0.5  # of the normal numbers: targets are often less smooth, and noise is heard of less
 LEAST_HEARD = 0.02  # of targets at both ends of a range nearly every residual is clipped
 
 
@@ -92,6 +93,27 @@ class LeafNoise:
         gains = 1.0 / (np.maximum(noisy, 0.0) + np.maximum(self.dampings, 1e-30)[:, None])
         return np.asarray(gains.std(axis=0) / gains.mean(axis=0))
 
+    def likely_hessians(self, spread: Values, largest: float) -> Values:
+        """What leaves hold of the Hessian of all records, as far as noise lets one see.
+
+        Noise that is cut off at 0 would be a Hessian where there are no records, so released
+        Hessians lean on what their share of the records says, and the sum of all leaves on what it
+        is at first: the more so, the more noise there is.
+
+        Parameters
+        ----------
+        spread : ndarray of float64, shape (n_trees, n_leaves)
+            The share of the records in each leaf.
+        largest : float
+            The Hessian of all records at most.
+        """
+        variances = self.hessian_deviations**2
+        n_leaves = (spread > 0.0).sum(axis=1)
+        whole = smooth(self.hessians.sum(axis=1, dtype=np.float64), self.hessian_deviations)
+        whole = np.maximum(_leaning(whole, largest, n_leaves * variances / NEIGHBOURS), 0.0)
+        expected = spread * whole[:, None]
+        return np.maximum(_leaning(self.hessians, expected, variances[:, None]), 0.0)
+
     def multiplied(self, times: np.float32) -> LeafNoise:
         """The same where all scores, and so what leaves add, are multiplied."""
         return replace(self, gains=times * self.gains, factors=float(times) * self.factors)
@@ -119,61 +141,6 @@ class LeafNoise:
 
 
 @dataclass(frozen=True)
-class DescentNoise:
-    """What noise does to the weights of a linear model that noisy descent found.
-
-    Parameters
-    ----------
-    deviation : float
-        Of the noise in a weight.
-    reach : float
-        By how much a unit of the gradient, the same in every step, moves a weight in the end.
-    """
-
-    deviation: float
-    reach: float
-
-    @classmethod
-    def of_steps(cls, n_steps: int, rate: float, momentum: float, deviation: float) -> DescentNoise:
-        """That of steps with momentum, of which the later half is averaged.
-
-        What is added in step s moves the weights after step t by a geometric sum; nothing is taken
-        back, so noise is rather too large than too small.
-
-        Examples
-        --------
-        >>> DescentNoise.of_steps(2, 0.1, 0.0, 3.0)
-        DescentNoise(deviation=0.42..., reach=0.2)
-        """
-        begun, later = np.arange(n_steps)[:, None], np.arange((n_steps + 1) // 2, n_steps)
-        moved = (1.0 - momentum ** np.maximum(later - begun + 1, 0)) / (1.0 - momentum)
-        parts = rate * moved.mean(axis=1)
-        return cls(deviation * float(np.sqrt((parts**2).sum())), float(parts.sum()))
-
-    def weights(
-        self, design: LinearDesign, shares: tuple[Values, ...], hessian: float, variance: float
-    ) -> Values:
-        """Weights that learnt from noise alone, shape (RUNS, n_weights).
-
-        By chance a weight is off by what descent made of all records' gradients, at most by what it
-        would be at the end of the way. ``hessian`` is that of all records, ``variance`` that of a
-        gradient by chance, relative to its Hessian.
-        """
-        squares = np.zeros(design.n_weights)
-        squares[0] = design.constant**2
-        for place, size, of_bins in zip(design.place, design.size, shares, strict=True):
-            n = len(of_bins)
-            np.add.at(squares, place[:n], of_bins * size[:n] ** 2)
-        curvature = hessian * squares
-        by_chance = np.minimum(
-            self.reach * np.sqrt(variance * curvature),
-            np.sqrt(variance / np.maximum(curvature, 1.0)),
-        )
-        spread = np.sqrt(self.deviation**2 + by_chance**2)
-        return np.asarray(spread * _signs(np.random.default_rng(1), design.n_weights).T)
-
-
-@dataclass(frozen=True)
 class EarlierTrees:
     """Trees that were there before: what their leaves add, and what they add in runs of noise."""
 
@@ -196,7 +163,8 @@ class Chance:
     near : float, default=0.0
         The share of the targets that are nearer to their mean than that.
     answered : float, default=1.0
-        Where there is no spread: how much of an error the gradients tell, relative to the Hessian.
+        Where there is no spread: how much of an error the gradients tell, relative to the Hessian,
+        while nothing is explained. Of a model that is sure and right it is twice that, up to 1.
     """
 
     variance: float
@@ -204,12 +172,18 @@ class Chance:
     near: float = 0.0
     answered: float = 1.0
 
+    @property
+    def at_first(self) -> tuple[float, float]:
+        """The same as `of_residuals` while nothing is explained."""
+        return self.of_residuals(np.zeros((1, 1), np.float32), np.zeros((1, 1)))
+
     def of_residuals(self, scores: NDArray[np.float32], errors: Values) -> tuple[float, float]:
         """The variance of a gradient, and the share of gradients that tell of errors.
 
         A residual's mean square is that of targets, less what the scores explain, and more by their
-        errors; by Chebyshev's inequality no more residuals than that are clipped, and those of a
-        model that explains nothing are the targets themselves.
+        errors; by Chebyshev's inequality no more residuals than that are clipped. Those of a model
+        that explains nothing are the targets themselves, and half as many come near as of normal
+        numbers whose mean square falls as much.
 
         Parameters
         ----------
@@ -226,10 +200,13 @@ class Chance:
         (1.0, 0.02)
         """
         if self.spread is None:
-            return self.variance, self.answered
+            meant = max(float(scores.var(axis=1).mean() - errors.var(axis=0).mean()), 0.0)
+            return self.variance, min(2.0 * float(expit(meant**0.5)) * self.answered, 1.0)
         square = self.spread**2 - float(scores.var()) + 2.0 * float((errors**2).mean())
         square = max(square, 0.0)
-        return min(square, self.variance), max(1.0 - square, self.near, LEAST_HEARD)
+        far, farther = (_share_beyond_one(each) for each in (square, self.spread**2))
+        near = self.near + (1.0 - self.near) * NEARER * max(1.0 - far / farther, 0.0)
+        return min(square, self.variance), max(1.0 - square, near, LEAST_HEARD)
 
 
 def noise_values(
@@ -238,6 +215,7 @@ def noise_values(
     noise: LeafNoise,
     law: Law,
     chance: Chance,
+    largest: float,
     start: EarlierTrees | None = None,
 ) -> NDArray[np.float32]:
     """Leaf values of forests that learnt from noise alone, shape (n_trees, RUNS, n_leaves).
@@ -251,6 +229,8 @@ def noise_values(
     law : Law
         How records spread over bins.
     chance : Chance
+    largest : float
+        The Hessian of all records at most, which is that of a model that says nothing.
     start : EarlierTrees, optional
         The trees that were there before.
     """
@@ -271,11 +251,11 @@ def noise_values(
     steps = np.empty((n_leaves, RUNS))
     # Chance is what the last trees still saw: a model that grew sure has explained the rest.
     # A unit of a score that was multiplied since moves gradients by less.
-    hessians = np.maximum(noise.hessians, 0.0) / noise.factors[:, None].astype(np.float32)
-    whole = hessians.sum(axis=1, dtype=np.float64)
+    spread = np.array([np.bincount(of_tree, minlength=n_leaves) for of_tree in leaf]) / POINTS
+    hessians = noise.likely_hessians(spread, largest) / noise.factors[:, None]
+    whole = hessians.sum(axis=1)
     last = whole[-max(1, len(whole) // LAST_PART) :].mean()
     unsure = np.minimum(last / np.maximum(whole, 1e-300), 1.0)
-    spread = np.array([np.bincount(of_tree, minlength=n_leaves) for of_tree in leaf]) / POINTS
     deviations = noise.gradient_deviations(values[:, :, :n_leaves], spread)
     for t in range(trees.n_trees):
         added = deviations[t][:, None] * _signs(rng, n_leaves)
@@ -285,6 +265,18 @@ def noise_values(
         found[t] = steps.T
         scores += values[t][:, leaf[t]]
     return found
+
+
+def _leaning(released: NDArray[np.floating], expected: Values | float, variance: Values) -> Values:
+    """What is expected, and as much of what was released as noise is less than that."""
+    squares = np.square(expected)
+    heard = squares / np.maximum(squares + variance, 1e-300)
+    return np.asarray(expected + heard * (released - expected))
+
+
+def _share_beyond_one(square: float) -> float:
+    """Of normal numbers with this mean square."""
+    return float(2.0 * ndtr(-1.0 / max(square, 1e-12) ** 0.5))
 
 
 def _signs(rng: np.random.Generator, n: int) -> Values:

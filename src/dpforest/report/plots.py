@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpforest.report.contributions import Contributions
 from dpforest.report.effects import ENDS, FeatureEffect, feature_effect, pair_effect
+from dpforest.report.importances import CHOSEN_ONCE
 from dpforest.schema.categories import Category
 
 if TYPE_CHECKING:
@@ -38,9 +39,11 @@ def plot_importance(model: ExplainedEstimator, ax: Any = None) -> Any:
     order = np.argsort(found.value, kind="stable")
     names = [found.names[j] for j in order]
     reach = np.maximum([found.value - found.low, found.high - found.value], 0.0)[:, order]
-    ax.barh(range(len(order)), found.value[order], xerr=reach, ecolor="grey")
+    known = None if found.chosen_once else reach
+    ax.barh(range(len(order)), found.value[order], xerr=known, ecolor="grey")
     ax.set_yticks(range(len(order)), names)
-    ax.set_xlabel("importance (share of what moves the score, less the noise)")
+    doubt = CHOSEN_ONCE if found.chosen_once else "share of what moves the score, less the noise"
+    ax.set_xlabel(f"importance ({doubt})")
     return ax
 
 

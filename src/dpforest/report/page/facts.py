@@ -17,7 +17,7 @@ Signature = Literal["none", "unchecked", "fits"]
 
 
 class Importance(NamedTuple):
-    """How much a feature counts, with an interval where the model knows one."""
+    """How much a feature counts; with an interval, but for models that were chosen once."""
 
     value: float
     low: float | None = None

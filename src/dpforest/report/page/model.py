@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpforest.report.effects import ENDS, FeatureEffect
+from dpforest.report.importances import CHOSEN_ONCE
 from dpforest.report.page.charts import Plot, bars, compact, legend_of, ticks, tracks
 from dpforest.report.page.facts import Importance, ReportFacts
 from dpforest.report.page.markup import Html, folded, joined, number, short, table, tag, terms
@@ -130,7 +131,7 @@ def learnt_section(facts: ReportFacts) -> Html:
 
 def _interval(found: Importance) -> str:
     if found.low is None or found.high is None:
-        return ""
+        return CHOSEN_ONCE if found.value else ""
     if not found.value:
         return "not distinguishable from noise"
     return f"{100 * found.low:.1f}% to {100 * found.high:.1f}%"
