@@ -136,7 +136,7 @@ def boost(
         values = steps
         if holding is not None:
             values = holding.hold(trees, steps, _divisors(release, plan))
-            together = contrasts(_let_through(release, plan, steps - values))
+            together = contrasts(let_through(release, plan, steps - values))
         grower.learn(trees, together, release.deviation)
         if notes is not None:
             damping = _damping(plan, release.hessians.shape[1])
@@ -159,9 +159,7 @@ def _divisors(release: GradientRelease, plan: BoostingPlan) -> Values:
     return np.asarray(hessians + _damping(plan, hessians.shape[1]))
 
 
-def _let_through(
-    release: GradientRelease, plan: BoostingPlan, taken: NDArray[np.float32]
-) -> Values:
+def let_through(release: GradientRelease, plan: BoostingPlan, taken: NDArray[np.float32]) -> Values:
     """Gradients less what constraints took of their steps: to ask for it again would be no use."""
     size = _divisors(release, plan) * len(taken) / plan.learning_rate
     return np.asarray(release.gradients + size[:, :, None] * taken.transpose(0, 2, 1))
