@@ -11,6 +11,7 @@ from dpforest.forests.boosting import (
     LARGEST_STEP,
     BoostedTrees,
     leaf_values,
+    let_through,
 )
 from dpforest.privacy.gradients import GradientRelease
 from dpforest.trees.oblivious import ObliviousTrees
@@ -55,6 +56,16 @@ def test_a_step_by_hand():
     # -4 / (30 + 10 + 8 / 2), and with a Hessian that only noise can make negative, -4 / 14.
     expected = [-0.6 * 4 / 44, -0.6 * 4 / 14]
     np.testing.assert_allclose(leaf_values(release, PLAN)[0, 0], expected, rtol=1e-6)
+
+
+def test_gradients_that_are_let_through_ask_for_the_steps_that_are_taken():
+    release = make_release(0, size=1.0)
+    steps = leaf_values(release, PLAN)
+    held = 0.3 * steps + 0.01
+    heard = let_through(release, PLAN, steps - held)
+    asked = leaf_values(release._replace(gradients=heard), PLAN)
+    np.testing.assert_allclose(asked, held, rtol=1e-4, atol=1e-6)
+    np.testing.assert_array_equal(let_through(release, PLAN, 0 * steps), release.gradients)
 
 
 def test_rounds_of_different_depth_stack():

@@ -50,7 +50,7 @@ class PrivateForestClassifier(TreedBoosting):
     monotone_constraints : dict, optional
         By the name of a numeric feature: 1 where the probability of the second class (or the
         target) may not fall as the feature rises, -1 where it may not rise. For two classes and
-        regression; missing values are free. Post-processing of each tree, at no cost.
+        regression; missing values are free. Post-processing of the trees, at no cost.
     warm_start : bool, default=False
         Let a second ``fit`` go on from the first, with a budget of its own on top. The ledger
         holds both; the weights of classes stay those of the first.

@@ -221,7 +221,8 @@ class BoostedForest(MonotoneBoosting):
         prices = self._prices(plan, share, for_choices)
         self.plan_ = plan
         notes, earlier = Notes(start), [self.leaf_noise_] if n_grown else []
-        self.forest_ = boost(desk, grower, loss, plan, prices, start, notes, constraints)
+        grown = boost(desk, grower, loss, plan, prices, start, notes, constraints)
+        self.forest_ = self._held(grown)
         self._keep_notes(notes, earlier)
 
     def _prices(self, plan: BoostingPlan, share: Fraction, for_choices: Fraction) -> Prices:

@@ -11,6 +11,8 @@ from dpforest.forests.declared import parameter
 from dpforest.schema import NumericFeature
 from dpforest.trees.monotone import Monotone
 
+NEARLY = 1e-3  # of the largest value of a leaf: rounding moves values by less
+
 
 class MonotoneBoosting(ExplainedBoosting):
     """A boosted forest that may have to follow some features; not to be used by itself."""
@@ -35,8 +37,8 @@ class MonotoneBoosting(ExplainedBoosting):
 
     def _refuse_what_was_free(self, before: BoostedTrees) -> None:
         """ValueError where a model to be continued does not keep to the constraints."""
-        held = self._held(before)
-        if not np.allclose(held.values, before.values, rtol=1e-4, atol=1e-6):
+        far = NEARLY * float(np.abs(before.values).max(initial=0.0))
+        if not np.allclose(self._held(before).values, before.values, rtol=0.0, atol=far):
             raise ValueError(
                 "the model so far was fitted without these monotone_constraints, and more trees "
                 "cannot mend what it says: continue it with the constraints that it has, or fit a "
@@ -44,8 +46,8 @@ class MonotoneBoosting(ExplainedBoosting):
             )
 
     def _held(self, forest: BoostedTrees) -> BoostedTrees:
-        """The trees, held to monotone constraints: post-processing."""
-        return BoostedTrees(forest.trees, self._monotone().project(forest.trees, forest.values))
+        """A whole forest, held to monotone constraints: post-processing."""
+        return BoostedTrees(forest.trees, self._monotone().settle(forest.trees, forest.values))
 
     def _loss_outputs(self) -> int:
         return 1
@@ -53,4 +55,4 @@ class MonotoneBoosting(ExplainedBoosting):
     def _monotone(self) -> Monotone:
         asked = self.monotone_constraints or {}
         signs = np.array([asked.get(name, 0) for name in self.schema_.feature_names])
-        return Monotone(signs, self.encoding_.n_values)
+        return Monotone(signs, self.encoding_.n_values, self.encoding_.n_bins)

@@ -16,7 +16,7 @@ from dpforest.privacy.desk import Desk
 from dpforest.privacy.gradients import GradientRelease, gradient_sums
 from dpforest.report.notes import Notes
 from dpforest.trees.deepening import Deepening, contrasts
-from dpforest.trees.monotone import Monotone
+from dpforest.trees.monotone import Holding, Monotone
 from dpforest.trees.oblivious import MAX_DEPTH, ObliviousTrees
 from dpforest.trees.oblivious_grower import ObliviousGrower
 from dpforest.trees.structure import FeatureBins
@@ -106,12 +106,17 @@ def boost(
     notes : Notes, optional
         Takes note of what explanations need.
     monotone : Monotone, optional
-        Holds every tree to constraints.
+        Holds the trees to constraints, together.
     """
     desk.start_scores(loss.n_outputs)
     rounds = [] if before is None else [before]
+    holding = None
+    if monotone is not None and monotone.asks_anything:
+        holding = Holding(monotone, loss.n_outputs)
     if before is not None:
         desk.add_to_scores(before.trees, before.values)
+        if holding is not None:
+            holding.hold(before.trees, before.values)
     deepening = Deepening(plan.depth, MAX_DEPTH if plan.deepening else plan.depth)
     choosing = Choosing(desk, grower, loss, plan, prices)
     sizes = list(_round_sizes(plan))
@@ -125,14 +130,17 @@ def boost(
         if loss.loss.gradients_add_up_to_zero:
             release = _centred(release)
         together = contrasts(release.gradients)
-        grower.learn(trees, together, release.deviation)
         deepening.learn(together, release.deviation)
         choosing.learn(release)
-        values = loss.loss.moves(leaf_values(release, plan))
-        values = values if monotone is None else monotone.project(trees, values)
+        steps = loss.loss.moves(leaf_values(release, plan))
+        values = steps
+        if holding is not None:
+            values = holding.hold(trees, steps, _divisors(release, plan))
+            together = contrasts(let_through(release, plan, steps - values))
+        grower.learn(trees, together, release.deviation)
         if notes is not None:
             damping = _damping(plan, release.hessians.shape[1])
-            notes.learn(trees, values, release, noise_of_hessians, damping)
+            notes.learn(trees, steps, values, release, noise_of_hessians, damping)
         desk.add_to_scores(trees, values)
         rounds.append(BoostedTrees(trees, values))
     return BoostedTrees.stack(rounds)
@@ -140,11 +148,21 @@ def boost(
 
 def leaf_values(release: GradientRelease, plan: BoostingPlan) -> NDArray[np.float32]:
     """Newton steps, damped by the known noise, clipped, and averaged over the round's trees."""
-    hessians = np.maximum(release.hessians, 0.0)[:, :, None]
-    divisors = hessians + _damping(plan, hessians.shape[1])
+    divisors = _divisors(release, plan)[:, :, None]
     steps = np.clip(-release.gradients / divisors, -LARGEST_STEP, LARGEST_STEP)
     steps *= plan.learning_rate / len(steps)
     return np.ascontiguousarray(steps.transpose(0, 2, 1), np.float32)
+
+
+def _divisors(release: GradientRelease, plan: BoostingPlan) -> Values:
+    hessians = np.maximum(release.hessians, 0.0)
+    return np.asarray(hessians + _damping(plan, hessians.shape[1]))
+
+
+def let_through(release: GradientRelease, plan: BoostingPlan, taken: NDArray[np.float32]) -> Values:
+    """Gradients less what constraints took of their steps: to ask for it again would be no use."""
+    size = _divisors(release, plan) * len(taken) / plan.learning_rate
+    return np.asarray(release.gradients + size[:, :, None] * taken.transpose(0, 2, 1))
 
 
 def _damping(plan: BoostingPlan, n_leaves: int) -> float:

@@ -96,7 +96,7 @@ class CalibratedBoosting(BoostedForest):
     def _multiply_scores(self, factor: float) -> None:
         """Post-processing: the values of leaves, and what is known of the noise in them."""
         times = np.float32(factor)
-        self.forest_ = BoostedTrees(self.forest_.trees, times * self.forest_.values)
+        self.forest_ = self._held(BoostedTrees(self.forest_.trees, times * self.forest_.values))
         self.leaf_noise_ = self.leaf_noise_.multiplied(times)
         if self._start_noise is not None:
             self._start_noise = self._start_noise.multiplied(factor)

@@ -106,6 +106,7 @@ class Notes:
     def learn(
         self,
         trees: ObliviousTrees,
+        steps: NDArray[np.float32],
         values: NDArray[np.float32],
         release: GradientRelease,
         hessian_deviation: float,
@@ -116,8 +117,9 @@ class Notes:
         Parameters
         ----------
         trees : ObliviousTrees
-        values : ndarray of float32, shape (n_trees, n_outputs, n_leaves)
-            What the leaves add to the scores.
+        steps, values : ndarray of float32, shape (n_trees, n_outputs, n_leaves)
+            What the leaves would add to the scores, and what they do, held to constraints. Noise
+            enters by the steps: to hold them averages it, so gains are bounds of what is left.
         release : GradientRelease
         hessian_deviation : float
             Of the noise in a released Hessian.
@@ -127,8 +129,8 @@ class Notes:
         gradients, hessians, deviation = release
         n_trees, n_leaves = hessians.shape
         size = np.linalg.norm(gradients, axis=2)
-        steps = np.linalg.norm(values, axis=1)
-        gains = np.divide(steps, size, out=np.zeros_like(size), where=size > 0.0)
+        lengths = np.linalg.norm(steps, axis=1)
+        gains = np.divide(lengths, size, out=np.zeros_like(size), where=size > 0.0)
         arrays = gains.astype(np.float32), hessians.astype(np.float32)
         of_trees = (np.full(n_trees, x) for x in (deviation, hessian_deviation, damping, 1.0))
         self.noise.append(LeafNoise(*arrays, *of_trees))

@@ -50,7 +50,8 @@ class ObliviousGrower:
         for ranges where these promise more (`draw_ends`), and features that showed that they act
         together are drawn together (`FeaturePairs`), of at most 500.
     monotone : ndarray of bool, shape (n_features,), optional
-        Features that a model has to follow: they are never asked for a range.
+        Features that a model has to follow: they are never asked for a range, nor among what is
+        chosen from, unless there are no others. What a model may not follow stays loud in choices.
     chosen_levels : int
         Levels that ask questions which were chosen, once there are some; one of the last 8, or of
         twice as many where there are more than 3 such levels.
@@ -115,6 +116,8 @@ class ObliviousGrower:
         counts = np.array(n_cuts)
         self._cuts = CutEffects(counts) if together and counts.any() else None
         self._has_ranges = (counts > 1) & (True if monotone is None else ~monotone)
+        free = self._usable & (True if monotone is None else ~monotone)
+        self._chosen_from = free if free.any() else self._usable
         paired = together and len(bins) <= MOST_FEATURES
         self._pairs = FeaturePairs(counts) if paired else None
 
@@ -147,7 +150,7 @@ class ObliviousGrower:
         if self._candidate_trees:
             levels = min(self._chosen_levels, int(self._usable.sum()))
             return self._ask(self._draw_features(self._candidate_trees, levels))
-        return self._ask(np.repeat(np.flatnonzero(self._usable), QUESTIONS)[:, None])
+        return self._ask(np.repeat(np.flatnonzero(self._chosen_from), QUESTIONS)[:, None])
 
     def keep(self, chosen: ObliviousTrees) -> None:
         """Take a question that was chosen, or a tree: some of the trees ask one of the last."""
