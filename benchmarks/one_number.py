@@ -44,7 +44,7 @@ def measured(name: str, n: int, epsilon: float) -> Found:
     data = datasets.load(name)
     y, edges = np.asarray(data.y, float), cells(*data.schema.target_bounds)
     purse = Purse(epsilon, 1e-6)
-    assert is_for_one_number(purse, n)
+    assert is_for_one_number(purse, n, 1)
     count = purse.price(COUNT_SHARE)
     assert isinstance(count, Gaussian)
     rest = float(PART_OF_A_CHOICE) * purse.delta
