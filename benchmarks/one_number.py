@@ -23,7 +23,7 @@ from dpforest.forests.purse import Purse
 from dpforest.forests.two_ways import PART_OF_A_CHOICE
 from dpforest.privacy.accounts.accounting import pure_beside
 from dpforest.privacy.accounts.spends import Gaussian
-from dpforest.privacy.number_choice import cells, depths, measure, parts_of
+from dpforest.privacy.number_choice import cells, depths, measure
 
 TABLES = ("abalone", "california_housing", "cpu_act", "delta_elevators", "kc_house", "parkinsons")
 SETTINGS = ((100, 0.1), (100, 0.5), (150, 0.5), (200, 0.3), (300, 0.1), (600, 0.1), (1_000, 0.1))
@@ -55,7 +55,7 @@ def measured(name: str, n: int, epsilon: float) -> Found:
         drawn = np.random.default_rng(seed).permutation(len(y))
         train, test = y[drawn[:n]], y[drawn[n:]]
         counts = np.bincount(np.searchsorted(edges[1:-1], train), minlength=len(middles))
-        logarithms = np.log(measure(edges)) + rate * depths(counts, parts_of(0.5))
+        logarithms = np.log(measure(edges)) + rate * depths(counts)
         law = np.exp(logarithms - logarithms.max())
         law /= law.sum()
         r2 = -((middles - test.mean()) ** 2) / test.var()

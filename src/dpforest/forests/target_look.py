@@ -28,8 +28,8 @@ FAR_TOO_WIDE = 8  # times the cells that hold nearly all records: look again
 FEWEST_OF_CORE = 2  # cells that may hold them: an edge may part them
 BEYOND_CORE = 0.01  # of the records, which these cells may miss
 MARGIN = 0.5  # of a cell, on either side of them
-SURE, SURER = 2.0, 4.0  # deviations of the noise; these where that is no large part of all
-LARGE_PART = 0.25  # of the records
+SURE = 3.0  # deviations of the noise
+MOST_DOUBT = 0.25  # of the records, whatever the noise: with more, chance would make a core
 MOST_LOOKS = 10
 TOLD_APART = 1e-9  # a range this narrow, of the numbers in it, is not looked at again
 NARROWEST = 0.01  # the least deviation, of the range that was looked at
@@ -152,7 +152,7 @@ def core(counts: Values, deviation: float, n_records: float) -> tuple[float, flo
         within = up_to[n_cells:] - up_to[:-n_cells]
         first = int(within.argmax())
         noise = deviation * math.sqrt(n_cells + 1)  # that of the total too
-        doubt = min(SURER * noise, max(SURE * noise, LARGE_PART * total))
+        doubt = min(SURE * noise, MOST_DOUBT * total)
         if within[first] >= (1.0 - BEYOND_CORE) * total - doubt:
             return max(first - MARGIN, 0.0), min(first + n_cells + MARGIN, float(cells))
     return None
