@@ -95,9 +95,10 @@ def test_numbers_are_shown_as_they_are():
 
 def test_axes_that_are_given_are_used(forest):
     _, axes = pyplot.subplots(1, 2)
+    open_before = pyplot.get_fignums()
     assert forest.plot_importance(axes[0]) is axes[0]
     assert forest.plot_effect("age", ax=axes[1]) is axes[1]
-    assert len(pyplot.get_fignums()) == 1
+    assert pyplot.get_fignums() == open_before
 
 
 def test_without_matplotlib_the_error_says_what_to_install(forest, monkeypatch):
