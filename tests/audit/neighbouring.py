@@ -42,3 +42,15 @@ def neighbouring(
     if other_y is not None:
         targets[KEPT:] = other_y
     return table(there, rows, targets), table(there, X, y)
+
+
+def apart(neighbors: str, persons: int | None, y: Any, high: float) -> tuple[Table, Table]:
+    """Two tables of these targets; the last person's are high, or 0, or not there."""
+    last, kept = persons or 1, len(y)
+    y = np.append(y, np.full(last, high))
+    ids = np.array([*range(kept), *[kept] * last]) if persons else None
+    rows = np.zeros((len(y), 1))
+    more = Table(rows, y, ids)
+    if neighbors == "add_remove":
+        return Table(rows[:kept], y[:kept], None if ids is None else ids[:kept]), more
+    return Table(rows, np.append(y[:kept], np.zeros(last)), ids), more

@@ -5,10 +5,16 @@ import itertools
 import numpy as np
 import pytest
 
-from dpforest import NumericFeature, PrivateForestRegressor, Schema, Target
+from dpforest import (
+    NumericFeature,
+    PrivateForestRegressor,
+    PrivateIntervalRegressor,
+    Schema,
+    Target,
+)
 from dpforest.audit import Table, replay
 from dpforest.forests.boosted_ways import TwoWayBoosting
-from tests.audit.neighbouring import neighbouring
+from tests.audit.neighbouring import apart, neighbouring
 
 SCHEMA = Schema((NumericFeature("a", 0, 1),), Target(low=0.0, high=1.0))
 X = np.linspace(0.1, 0.9, 6)[:, None]
@@ -43,18 +49,6 @@ def test_a_number_loses_no_more_than_is_claimed(neighbors, persons, delta, loss,
     assert report.largest_pure_loss > 0
 
 
-def apart(neighbors, persons, y, high):
-    """Two tables of these targets; the last person's are high, or low, or not there."""
-    last, kept = persons or 1, len(y)
-    y = np.append(y, np.full(last, high))
-    ids = np.array([*range(kept), *[kept] * last]) if persons else None
-    rows = np.zeros((len(y), 1))
-    more = Table(rows, y, ids)
-    if neighbors == "add_remove":
-        return Table(rows[:kept], y[:kept], None if ids is None else ids[:kept]), more
-    return Table(rows, np.append(y[:kept], np.zeros(last)), ids), more
-
-
 @pytest.mark.parametrize("persons", [None, 2])
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
 @pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
@@ -80,7 +74,7 @@ def test_a_median_can_lose_nearly_all_of_its_price(neighbors, persons, delta):
 def test_a_quantile_can_lose_nearly_all_of_its_price(neighbors, persons, delta):
     """One record more is one too many for the cells below, and one less too few for those above.
 
-    Twenty are wanted beyond the quantile: 21 lie in the lower part, and none above.
+    Two are wanted beyond the quantile: 21 lie in the lower part, and none above.
     """
     tables = apart(neighbors, persons, np.full(21, 0.05), 0.999)
     forest = PrivateForestRegressor(
@@ -115,3 +109,33 @@ def test_a_number_at_a_gaussian_price_loses_no_more_than_is_claimed(
     assert report.holds, str(report)
     assert report.pure_claim == 0
     assert report.mu > 0
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0.0])
+@pytest.mark.parametrize("loss", ["absolute", "quantile"])
+def test_a_person_in_the_place_of_one_with_fewer_records_is_covered(delta, loss):
+    y = np.append(np.full(21, 0.05), [0.999, 0.999])
+    ids, rows = np.array([*range(21), 21, 21]), np.zeros((23, 1))
+    fewer = Table(rows[:22], np.append(y[:21], 0.02), ids[:22])
+    forest = PrivateForestRegressor(
+        schema=SCHEMA,
+        delta=delta,
+        loss=loss,
+        quantile=0.9 if loss == "quantile" else 0.5,
+        neighbors="replace_one",
+        n_hint=200,
+        max_records_per_group=2,
+    )
+    report = replay(forest, fewer, Table(rows, y, ids), common=21)
+    assert report.holds, str(report)
+    assert report.largest_pure_loss > 0.5 * report.pure_claim
+
+
+@pytest.mark.parametrize(("neighbors", "persons", "delta"), [case[:3] for case in CASES[::2]])
+def test_the_three_numbers_of_an_interval_lose_no_more_than_is_claimed(neighbors, persons, delta):
+    forest = PrivateIntervalRegressor(
+        schema=SCHEMA, delta=delta, neighbors=neighbors, max_records_per_group=persons
+    )
+    report = replay(forest, *tables(neighbors, persons), common=4)
+    assert report.holds, str(report)
+    assert report.largest_pure_loss > 0.3 * report.pure_claim > 0.2

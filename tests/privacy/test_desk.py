@@ -140,7 +140,7 @@ VERBS = {
     ),
     "count_errors_saved": lambda desk, kind: count_errors_saved(desk, SCALES, 2, 4.0, PRICES[kind]),
     "choose_median": lambda desk, kind: choose_median(desk, 0.0, 1.0, PRICES[kind]),
-    "choose_quantile": lambda desk, kind: choose_quantile(desk, 0.0, 1.0, 0.9, 9.0, PRICES[kind]),
+    "choose_quantile": lambda desk, kind: choose_quantile(desk, 0.0, 1.0, 0.9, PRICES[kind]),
     "class_counts": lambda desk, kind: class_counts(desk, 2, PRICES[kind]),
     "total_weight": lambda desk, kind: total_weight(desk, PRICES[kind]),
     "leaf_counts": lambda desk, kind: leaf_counts(desk, leaves(DISJOINT)),

@@ -27,7 +27,7 @@ TENTH = Fraction(1, 10)
 def choose(desk, quantile, price):
     if quantile == 0.5:
         return choose_median(desk, 0.0, 1.0, price)
-    return choose_quantile(desk, 0.0, 1.0, quantile, 100.0, price)
+    return choose_quantile(desk, 0.0, 1.0, quantile, price)
 
 
 def sensitivity(quantile, protection):
@@ -73,24 +73,24 @@ QUANTILES = st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9]) | st.floats(0.001, 0.999)
 
 
 @settings(max_examples=300, deadline=None)
-@given(COUNTS, st.integers(0, 11), QUANTILES, st.floats(-10, 100))
-def test_a_record_more_moves_utilities_within_the_sensitivity(counts, place, quantile, n_records):
+@given(COUNTS, st.integers(0, 11), QUANTILES)
+def test_a_record_more_moves_utilities_within_the_sensitivity(counts, place, quantile):
     before = np.array(counts)
     after = before.copy()
     after[place % len(before)] += 1
     added = depths(after) - depths(before)
     assert 0 <= added.min() <= added.max() <= 1
-    moved = nearness(after, quantile, n_records) - nearness(before, quantile, n_records)
+    moved = nearness(after, quantile) - nearness(before, quantile)
     assert -1 <= moved.min() <= moved.max() <= 1
 
 
 @settings(max_examples=300, deadline=None)
-@given(COUNTS, st.integers(0, 11), st.integers(0, 11), QUANTILES, st.floats(-10, 100))
-def test_a_record_in_the_place_of_another_moves_them_no_further(counts, one, other, q, n_records):
+@given(COUNTS, st.integers(0, 11), st.integers(0, 11), QUANTILES)
+def test_a_record_in_the_place_of_another_moves_them_no_further(counts, one, other, q):
     before, after = np.array(counts), np.array(counts)
     before[one % len(before)] += 1
     after[other % len(after)] += 1
-    moved = nearness(after, q, n_records) - nearness(before, q, n_records)
+    moved = nearness(after, q) - nearness(before, q)
     assert -1 <= moved.min() <= moved.max() <= 1
 
 
@@ -108,7 +108,7 @@ def test_the_deepest_cell_holds_the_median(counts):
 @given(st.integers(2, 200), QUANTILES)
 def test_the_nearest_cell_holds_the_quantile(n, quantile):
     """Where every cell has a record."""
-    cell = int(nearness(np.ones(n, int), quantile, float(n)).argmax())
+    cell = int(nearness(np.ones(n, int), quantile).argmax())
     assert abs(cell - quantile * (n - 1)) <= 2
 
 

@@ -101,7 +101,7 @@ class BoostedRegressor(RegressorMixin, TwoWayBoosting):
         bounds, asked = self.schema_.target_bounds, self._asked_quantiles()
         quantiles = asked or (MEDIAN,)
         price = self._all_that_is_left(share, (Fraction(1, len(quantiles)),) * len(quantiles))
-        found = release_numbers(desk, bounds, quantiles, self.n_records_, price)
+        found = release_numbers(desk, bounds, quantiles, price)
         self._start_at(found, asked)
         self._clipped = True
         flat_line = flat(self._linear_design(), self.encoding_.n_bins, len(found))

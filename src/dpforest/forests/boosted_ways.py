@@ -54,7 +54,7 @@ class TwoWayBoosting(BoostedForest):
         noise pays a Gaussian one.
         """
         purse = self._purse()
-        if not purse.private or (self._is_held and not purse.pure):
+        if self._is_held and not purse.pure:
             return purse.price(share)
         stage = self.ledger_.stages[-1]
         epsilon = Fraction(stage.budget_epsilon)

@@ -55,11 +55,7 @@ def is_for_one_number(purse: Purse, n_records: float, n_learnt: int) -> bool:
 
 
 def release_numbers(
-    desk: Desk,
-    bounds: tuple[float, float],
-    quantiles: tuple[float, ...],
-    n_records: float,
-    price: Price,
+    desk: Desk, bounds: tuple[float, float], quantiles: tuple[float, ...], price: Price
 ) -> tuple[float, ...]:
     """Release some quantiles of the target, for the same part of a price each.
 
@@ -70,15 +66,13 @@ def release_numbers(
         The declared bounds of the target.
     quantiles : tuple of float
         From the lowest to the highest.
-    n_records : float
-        Noisy, or a public hint.
     price : Pure or Gaussian
     """
     each = part_of(price, Fraction(1, len(quantiles)))
     found = [
         choose_median(desk, *bounds, each)
         if quantile == MEDIAN
-        else choose_quantile(desk, *bounds, quantile, n_records, each)
+        else choose_quantile(desk, *bounds, quantile, each)
         for quantile in quantiles
     ]
     return tuple(sorted(found))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dpforest.arrays import Integers, Values
@@ -35,10 +37,8 @@ def choose_median(desk: Desk, low: float, high: float, price: Price) -> float:
     return _middle(edges, paid.make(desk, depths(counts), measure(edges)))
 
 
-def choose_quantile(
-    desk: Desk, low: float, high: float, quantile: float, n_records: float, price: Price
-) -> float:
-    """The same of the cell in which any quantile lies, of a number of records that is released.
+def choose_quantile(desk: Desk, low: float, high: float, quantile: float, price: Price) -> float:
+    """The same of the cell in which any quantile lies.
 
     The utility of a cell is `nearness`. A record more adds something from -1 to 1 to each: but for
     1, which is the same for all and moves no choice, something from 0 to 2. So does a record in the
@@ -51,14 +51,12 @@ def choose_quantile(
         As in `choose_median`.
     quantile : float
         Above 0 and below 1.
-    n_records : float
-        Noisy, or a public hint.
     """
     replaced = desk.ledger.protection.neighbors == "replace_one"
     paid = pay_for_choice(desk, "choice of a number", price, sensitivity=1 if replaced else 2)
     edges = cells(low, high)
     counts = desk.total(TargetCells(edges[1:-1]))
-    return _middle(edges, paid.make(desk, nearness(counts, quantile, n_records), measure(edges)))
+    return _middle(edges, paid.make(desk, nearness(counts, quantile), measure(edges)))
 
 
 def _middle(edges: Values, cell: int) -> float:
@@ -105,22 +103,23 @@ def depths(counts: Integers) -> Integers:
     return np.asarray(np.minimum(up_to, up_to[-1] - up_to + counts))
 
 
-def nearness(counts: Integers, quantile: float, n_records: float) -> Integers:
+def nearness(counts: Integers, quantile: float) -> Integers:
     """How near each cell lies to a quantile: 0 at the best, less by one for each record further.
 
-    Records up to the cell are counted, or those from it on, whichever the quantile has fewer of. A
-    record more adds 0 or 1 to them, so their distance from what is wanted changes by 1 at most.
+    Records up to the cell are counted, or those from it on, whichever the quantile has fewer of; a
+    share of all records is wanted there, rounded down. A record more adds 0 or 1 to what is counted
+    and 0 or 1 to what is wanted, so their distance changes by 1 at most.
 
     Examples
     --------
-    >>> nearness(np.array([1, 1, 2, 6]), 0.2, 10.0).tolist()
+    >>> nearness(np.array([1, 1, 2, 6]), 0.2).tolist()
     [-1, 0, -2, -8]
-    >>> nearness(np.array([6, 2, 1, 1]), 0.8, 10.0).tolist()
+    >>> nearness(np.array([6, 2, 1, 1]), 0.75).tolist()
     [-8, -2, 0, -1]
     """
     up_to = np.cumsum(counts)
     beyond = up_to if quantile < 0.5 else up_to[-1] - up_to + counts
-    wanted = round(min(quantile, 1.0 - quantile) * max(n_records, 0.0))
+    wanted = math.floor(min(quantile, 1.0 - quantile) * int(up_to[-1]))
     return np.asarray(-np.abs(beyond - wanted))
 
 
